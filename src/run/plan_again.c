@@ -285,13 +285,14 @@ static int put_queue(struct runner *r, struct run_gpu *g, const struct hes_queue
 }
 
 /* Write down where the jobs are now. */
-static int note_places(struct runner *r, const struct hes_plan *plan, struct hes_err *err)
+static int note_places(struct runner *r, const struct hes_plan *plan, const char *why,
+		       struct hes_err *err)
 {
 	int rc = hes_journal_begin_light(r->log.journal, err);
 
 	if (rc)
 		return rc;
-	rc = run_act(&r->log, NULL, NULL, err, "planned again, because %s", r->replanning.why);
+	rc = run_act(&r->log, NULL, NULL, err, "planned again, because %s", why);
 	for (size_t g = 0; g < plan->n_gpus; g++)
 		for (size_t b = 0; b < plan->queues[g].n && !rc; b++)
 			for (uint32_t k = 0; k < plan->queues[g].batches[b].n && !rc; k++) {
@@ -327,7 +328,8 @@ static void tell_moved(const struct runner *r, const struct run_gpu *from)
 	}
 }
 
-static int plan_apply(struct runner *r, const struct hes_plan *plan, struct hes_err *err)
+static int plan_apply(struct runner *r, const struct hes_plan *plan, const char *why,
+		      struct hes_err *err)
 {
 	int rc = 0;
 
@@ -342,7 +344,7 @@ static int plan_apply(struct runner *r, const struct hes_plan *plan, struct hes_
 	for (size_t i = 0; i < r->n_gpus && !rc; i++)
 		if (!is_usable(&r->gpus[i]))
 			tell_moved(r, &r->gpus[i]);
-	return rc ? rc : note_places(r, plan, err);
+	return rc ? rc : note_places(r, plan, why, err);
 }
 
 /* --- all of it --- */
@@ -350,6 +352,7 @@ static int plan_apply(struct runner *r, const struct hes_plan *plan, struct hes_
 /* A plan that is being made. */
 struct run_planning {
 	struct snapshot s;
+	char due_to[RUN_WHY_MAX];
 	hes_run_replan_fn *replan;
 	void *ctx;
 	struct hes_plan plan;
@@ -391,7 +394,7 @@ static int planning_take(struct runner *r, struct run_planning *g, struct hes_er
 		run_tell(&r->log, "the jobs that wait stay where they are: %s", g->why.msg);
 	p->failed = g->rc != 0;
 	p->due |= p->failed;
-	rc = p->failed ? run_move_jobs(r, err) : plan_apply(r, &g->plan, err);
+	rc = p->failed ? run_move_jobs(r, err) : plan_apply(r, &g->plan, g->due_to, err);
 	p->not_before_us =
 		now + (p->failed ? PAUSE_FAILED_US
 				 : (int64_t)fmax(PAUSE_LEAST_US, (double)took_us * PAUSE_COSTS));
@@ -415,16 +418,20 @@ static int planning_begin(struct runner *r, struct run_planning *g)
 static int planning_start(struct runner *r, struct hes_err *err)
 {
 	struct run_planning *g = calloc(1, sizeof(*g));
-	int rc = g ? snapshot_make(r, &g->s, err) : hes_fail(err, -ENOMEM, "out of memory");
+	int rc;
 
+	if (!g)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	g->fd = -1;
 	r->replanning.due = false;
+	rc = snapshot_make(r, &g->s, err);
 	if (rc || !g->s.now.n_waiting) {
 		planning_free(g);
 		return rc;
 	}
+	memcpy(g->due_to, r->replanning.why, sizeof(g->due_to));
 	g->replan = r->q->replan;
 	g->ctx = r->q->replan_ctx;
-	g->fd = -1;
 	/* What runs goes on meanwhile; where nothing runs, jobs wait for the plan. */
 	if (r->counts.running && !planning_begin(r, g))
 		return 0;

@@ -175,6 +175,14 @@ await() {
 	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what = 'planned again, because the run is resumed'")" = 1 ]
 }
 
+@test "a slow job that is tried again: its progress is seen, and that it ended early" {
+	printf 'id,workload,batch_size,iterations,command\na,resnet34,16,4000,./slow.sh\n' >slow.csv
+	printf '#!/bin/sh\nvgpu-task --workload vgg16 --batch 16 --iterations 1000 --every 1; [ "$HESHARE_ATTEMPT" = 2 ]\n' >slow.sh
+	chmod +x slow.sh
+	run -1 lab two heshare run slow.csv
+	[[ "$output" == *"job a ended early, with status 0: its last progress line says 1000 of 4000 iterations"* ]]
+}
+
 @test "a GPU is lost: the jobs that wait are planned again, known and unknown ones" {
 	export -f await
 	printf 'id,workload,batch_size,iterations,memory_mib,command\n' >jobs.csv
