@@ -66,8 +66,8 @@ struct hes_run_request {
 	const struct hes_devices *devices;
 	const long *gpus; /* one a GPU of the fleet, as hes_run_fit() has them; -1: not of this
 			     machine */
-	const struct hes_profiles *profiles; /* of the workloads; may be NULL; replan may add to
-						them */
+	const struct hes_profiles *profiles; /* of the workloads; may be NULL; not read while replan
+						runs, which may add to them */
 	struct hes_store *store; /* for points of jobs that run alone, and samples; NULL: they
 				    are not kept */
 	const char *folder;      /* for the jobs' output; an absolute path that exists */

@@ -172,10 +172,13 @@ static void look_at_all(struct runner *r, int64_t now)
 	look_for_stop(r);
 	tell_progress(r, now);
 	run_live_write(r, now);
+	/* Both read profiles, to which a planner at work may add. */
+	if (r->log.held || r->replanning.planning)
+		return;
 	/* What fails is tried again. */
-	if (now >= r->lessons_us && !r->log.held)
+	if (now >= r->lessons_us)
 		run_learn(r, &err);
-	if (!r->events.stopping && !r->log.held && run_take_added(r, &err))
+	if (!r->events.stopping && run_take_added(r, &err))
 		run_hold(&r->log, &err);
 }
 
