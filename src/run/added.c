@@ -133,7 +133,7 @@ static void task_add(struct runner *r, struct run_task *t, struct run_gpu *g)
 	t->planned_end_us = a->planned_end_us;
 	t->planned_mj = a->planned_mj;
 	t->activity = a->activity_mw * 1e-3;
-	t->unknown = !a->gpu[0];
+	t->unknown = t->unplaced = !a->gpu[0];
 	run_task_place(r, t, g, &p, at);
 	r->tasks[r->n_tasks++] = t;
 }

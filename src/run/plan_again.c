@@ -258,6 +258,7 @@ static void put_task(struct runner *r, struct run_gpu *g, const struct hes_batch
 	t->planned_mj = p->energy_mj ? p->energy_mj : b->energy_mj / b->n;
 	t->activity = p->activity_mw * 1e-3;
 	t->unknown = b->unknown;
+	t->unplaced = false;
 	run_task_place(r, t, g, &place, g->queue.n);
 }
 

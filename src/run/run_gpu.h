@@ -55,6 +55,7 @@ struct run_task {
 	int64_t start_up_us;         /* by its profile; 0: none, or unknown */
 	bool unknown;                /* nothing is known of it: it runs alone, without a limit */
 	struct hes_run_added *added; /* not from the plan: owns job and command */
+	bool unplaced;               /* it was added without a place, and is not planned yet */
 
 	/* plan_again.c, while it places jobs again. */
 	size_t index; /* among the tasks */

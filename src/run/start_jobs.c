@@ -21,6 +21,7 @@
 #include "run/gpu_memory.h"
 #include "run/solo_point.h"
 #include "run/outside.h"
+#include "run/steps.h"
 
 #define WRAP_MAX   8
 #define STARTS_MAX 3 /* of a job whose process is killed before it runs the command */
@@ -222,6 +223,13 @@ static bool waits_for_power(struct runner *r, struct run_task *t)
 	return true;
 }
 
+/* Whether a job that was added without a place waits for the plan that gives it one. */
+static bool waits_for_plan(const struct runner *r, const struct run_task *t)
+{
+	return t->unplaced &&
+	       (r->replanning.planning || run_replan_time(r) <= run_now_us(&r->clock));
+}
+
 /* Hold the jobs that may start on a GPU. @return how many were added to @list */
 static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **list)
 {
@@ -234,7 +242,7 @@ static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **l
 		struct run_task *t = p->task;
 		int rc;
 
-		if (waits_for_power(r, t) || run_waits_for_outside(r, t))
+		if (waits_for_plan(r, t) || waits_for_power(r, t) || run_waits_for_outside(r, t))
 			break;
 		rc = hold(r, g, t, &err);
 		if (rc == -ESTALE) {
@@ -304,6 +312,8 @@ static int note_starts(struct runner *r, struct run_task *const *list, size_t n,
 			rc = hes_journal_attempt(r->log.journal, r->log.run->id, &t->attempt, err);
 		if (!rc)
 			rc = hes_journal_attempt_runs(r->log.journal, t->attempt.id, &p, err);
+		if (!rc && t->unplaced)
+			rc = run_note_place(r, t, err);
 	}
 	return hes_journal_end(r->log.journal, rc, err);
 }

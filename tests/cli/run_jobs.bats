@@ -183,6 +183,27 @@ await() {
 	[[ "$output" == *"job a ended early, with status 0: its last progress line says 1000 of 4000 iterations"* ]]
 }
 
+@test "a job that is added while a GPU is idle waits for its plan, and is recorded with its GPU" {
+	export -f await
+	printf 'command\n./hold.sh 1\n./hold.sh 2\n' >held.csv
+	printf '#!/bin/sh\nuntil [ -e "go${HESHARE_GPU##*/}" ]; do sleep 1; done\n' >hold.sh
+	chmod +x hold.sh
+	printf 'workload,batch_size,iterations\nresnet18,4,900\n' >more.csv
+	cat >typed <<-'END'
+		heshare run held.csv --jobs held >/dev/null 2>&1 & p=$!
+		await 1 '.jobs_running == 2'
+		: >go0
+		await 1 '.jobs_done == 1'
+		heshare add 1 more.csv -- vgpu-task --workload '{workload}' --batch '{batch}' --iterations '{iterations}'
+		await 1 '.jobs_done == 2'
+		: >go1
+		wait $p
+	END
+	run -0 lab two bash typed
+	[ "$(sqlite3 store.db "SELECT gpu, planned_end_us > planned_start_us FROM run_jobs WHERE job = '3'")" = "vm/0|1" ]
+	[ "$(sqlite3 store.db "SELECT clock_mhz > 0 FROM attempts WHERE job = '3'")" = 1 ]
+}
+
 @test "a GPU is lost: the jobs that wait are planned again, known and unknown ones" {
 	export -f await
 	printf 'id,workload,batch_size,iterations,memory_mib,command\n' >jobs.csv
