@@ -102,6 +102,8 @@ static inline uint32_t hes_memory_on(const struct hes_gpu_type *g, uint32_t memo
  * @return 0; -EINVAL, -ERANGE no pattern; -ENOMEM */
 int hes_jobs_set_progress(struct hes_job *v, size_t n, const char *what, const char *pattern,
 			  struct hes_err *err);
+/** Whether the id of the job at @index of a file is its number there; see hes_jobs.made_ids. */
+bool hes_job_is_numbered(const struct hes_job *job, size_t index);
 /** Number of jobs with a deadline. */
 size_t hes_jobs_due(const struct hes_jobs *jobs);
 /** Free the texts that a job owns. */

@@ -175,6 +175,14 @@ static int set_id(struct hes_job *job, const char *text, size_t number, bool *ma
 	return 0;
 }
 
+bool hes_job_is_numbered(const struct hes_job *job, size_t index)
+{
+	char number[HES_NAME_MAX];
+
+	snprintf(number, sizeof(number), "%zu", index + 1);
+	return strcmp(job->id, number) == 0;
+}
+
 static int set_command(struct hes_job *job, const char *text, struct hes_err *err)
 {
 	size_t n;

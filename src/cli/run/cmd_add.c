@@ -306,16 +306,12 @@ static bool run_has_job(const struct run_view *v, const char *id)
 static void number_jobs(const struct run_view *v, struct hes_jobs *jobs)
 {
 	size_t number = v->n_jobs;
-	char row[HES_NAME_MAX];
 
-	for (size_t i = 0; i < jobs->n && jobs->made_ids; i++) {
-		snprintf(row, sizeof(row), "%zu", i + 1);
-		if (strcmp(jobs->v[i].id, row) != 0)
-			continue;
-		do
-			snprintf(jobs->v[i].id, sizeof(row), "%zu", ++number);
-		while (run_has_job(v, jobs->v[i].id));
-	}
+	for (size_t i = 0; i < jobs->n && jobs->made_ids; i++)
+		if (hes_job_is_numbered(&jobs->v[i], i))
+			do
+				snprintf(jobs->v[i].id, HES_NAME_MAX, "%zu", ++number);
+			while (run_has_job(v, jobs->v[i].id));
 }
 
 static int check_job(const struct inputs *in, const struct hes_job *job, struct hes_err *err)

@@ -66,6 +66,84 @@ void jobs_file_plan(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX])
 	snprintf(out, JOBS_FILE_PLAN_MAX, "%s/plan.json", run->folder);
 }
 
+/* --- rows without an id --- */
+
+/* Rows of a file, and the planned jobs that they are. */
+struct rows {
+	const struct hes_jobs *planned;
+	struct hes_jobs *now;
+	struct hes_text_map ids; /* of the planned */
+	bool *used;              /* [planned] a row is it */
+	size_t *job;             /* [now] index among the planned; HES_HASH_NONE: none yet */
+	size_t last;             /* that was found: rows mostly keep their order */
+};
+
+static bool is_same_job(const struct hes_job *a, const struct hes_job *b)
+{
+	return strcmp(a->workload, b->workload) == 0 && a->batch_size == b->batch_size &&
+	       a->iterations == b->iterations &&
+	       (!a->command || !b->command || strcmp(a->command, b->command) == 0);
+}
+
+static bool row_takes(struct rows *r, size_t row, size_t at, bool changed)
+{
+	if (at == HES_HASH_NONE || r->used[at] ||
+	    (!changed && !is_same_job(&r->planned->v[at], &r->now->v[row])))
+		return false;
+	r->used[at] = true;
+	r->job[row] = r->last = at;
+	return true;
+}
+
+/* @param changed  whether rows may differ from their jobs */
+static void rows_match(struct rows *r, bool changed)
+{
+	const size_t n = r->planned->n;
+
+	for (size_t i = 0; i < r->now->n; i++)
+		if (r->job[i] == HES_HASH_NONE)
+			row_takes(r, i, hes_text_map_find(&r->ids, r->now->v[i].id), changed);
+	for (size_t i = 0; i < r->now->n; i++)
+		for (size_t k = 1; k <= n && r->job[i] == HES_HASH_NONE; k++)
+			row_takes(r, i, (r->last + k) % n, changed);
+}
+
+/* A row that moved keeps its job, so that no job counts as another one. Rows that were changed are
+ * the jobs that are left. */
+static int keep_numbers(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err)
+{
+	struct rows r = { .planned = planned,
+			  .now = now,
+			  .used = calloc(planned->n + 1, sizeof(*r.used)),
+			  .job = calloc(now->n + 1, sizeof(*r.job)) };
+	int rc = r.used && r.job
+			 ? hes_text_map_make(&r.ids, planned->v, sizeof(*planned->v), planned->n)
+			 : -ENOMEM;
+	size_t number = planned->n;
+
+	for (size_t i = 0; i < now->n && !rc; i++) {
+		r.job[i] = HES_HASH_NONE;
+		if (!hes_job_is_numbered(&now->v[i], i))
+			row_takes(&r, i, hes_text_map_find(&r.ids, now->v[i].id), true);
+	}
+	if (!rc) {
+		rows_match(&r, false);
+		rows_match(&r, true);
+	}
+	for (size_t i = 0; i < now->n && !rc; i++) {
+		if (r.job[i] != HES_HASH_NONE)
+			strcpy(now->v[i].id, planned->v[r.job[i]].id);
+		else if (hes_job_is_numbered(&now->v[i], i))
+			snprintf(now->v[i].id, sizeof(now->v[i].id), "%zu", ++number);
+	}
+	hes_hash_map_finish(&r.ids.map);
+	free(r.used);
+	free(r.job);
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", now->n) : 0;
+}
+
+/* --- what was planned --- */
+
 static int keep_text(const char *planned, char **now)
 {
 	if (!*now && planned)
@@ -138,6 +216,8 @@ int jobs_file_load(const char *path, const struct jobs_file_commands *c,
 		hes_job_name_whole_run(&jobs.v[i], c->pattern);
 	if (!rc && c->progress)
 		rc = hes_jobs_set_progress(jobs.v, jobs.n, "--progress", c->progress, err);
+	if (!rc && planned && jobs.made_ids)
+		rc = keep_numbers(planned, &jobs, err);
 	if (!rc && planned)
 		rc = keep_planned(c, planned, &jobs, err);
 	if (!rc)
