@@ -204,6 +204,29 @@ await() {
 	[ "$(sqlite3 store.db "SELECT clock_mhz > 0 FROM attempts WHERE job = '3'")" = 1 ]
 }
 
+@test "rows without an id that moved are the same jobs at --resume, and the run keeps its plan" {
+	export -f await
+	printf 'command\n./net.sh 1\n./net.sh 2\n./net.sh 3\n./net.sh 4\n' >jobs.csv
+	printf 'command\n./net.sh 5\n' >others.csv
+	printf '#!/bin/sh\nuntil [ "$1" -le 2 ] || [ -e go ]; do sleep 1; done\nvgpu-task --workload resnet18 --batch 4 --iterations 900 >/dev/null && echo "$HESHARE_JOB:$1" >>%s/marks\n' "$PWD" >net.sh
+	chmod +x net.sh
+	cat >typed <<-'END'
+		heshare run jobs.csv --jobs out 2>/dev/null & p=$!
+		await 1 '.jobs_done == 2 and .jobs_running == 2'
+		heshare run others.csv --jobs out
+		kill -KILL $p; wait $p
+		heshare run others.csv --jobs out
+		: >go
+		printf 'command\n./net.sh 4\n./net.sh 2\n./net.sh 1\n./mended.sh 3\n' >jobs.csv
+		sed s/:/:mended/ net.sh >mended.sh; chmod +x mended.sh
+		heshare run jobs.csv --resume
+		heshare run others.csv --jobs out
+	END
+	run -0 lab two bash typed
+	[[ "$output" == *"out has the plan of run 1 of $PWD/jobs.csv, which is going; name another folder with --jobs"*"has changed since its run began: job 3 differs in workload, command"*"4 of 4 jobs done"*"run 2: 1 of 1 job done"* ]]
+	[ "$(sort marks | tr '\n' ' ')" = "1:1 1:5 2:2 3:mended3 4:4 " ]
+}
+
 @test "a GPU is lost: the jobs that wait are planned again, known and unknown ones" {
 	export -f await
 	printf 'id,workload,batch_size,iterations,memory_mib,command\n' >jobs.csv

@@ -451,10 +451,41 @@ static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes
 	return rc;
 }
 
+/* Whether the plan in the folder is of another jobs file, whose run is not done. */
+static bool other_resumes(const struct inputs *in, const char *path, struct hes_run *other)
+{
+	struct hes_fleet fleet = { 0 };
+	struct hes_jobs jobs = { 0 };
+	bool resumes = !hes_plan_subjects(path, &in->catalogue, &fleet, &jobs, NULL) && jobs.file &&
+		       !hes_journal_last_run(in->journal, jobs_file_key(jobs.file), other, NULL) &&
+		       other->plan_key != in->key && strcmp(other->folder, in->run.folder) == 0 &&
+		       other->state != HES_RUN_DONE;
+
+	hes_jobs_free(&jobs);
+	hes_fleet_free(&fleet);
+	return resumes;
+}
+
+static int save_plan(struct inputs *in, struct hes_err *err)
+{
+	char path[JOBS_FILE_PLAN_MAX];
+	struct hes_run other;
+
+	jobs_file_plan(&in->run, path);
+	if (other_resumes(in, path, &other))
+		return hes_fail(err, -EEXIST,
+				"%s has the plan of run %" PRId64
+				" of %s, which is %s; name another folder with --jobs",
+				in->run.folder, other.id, other.plan,
+				hes_run_state_names[other.state]);
+	free(in->jobs.file);
+	in->jobs.file = strdup(in->run.plan);
+	return hes_plan_save(path, &in->plan, &in->fleet, &in->jobs, err);
+}
+
 static int open_run(const struct run_opts *o, const char *plan, struct inputs *in,
 		    struct hes_err *err)
 {
-	char path[JOBS_FILE_PLAN_MAX];
 	int rc = open_store(o, in, err);
 
 	if (!rc)
@@ -473,10 +504,7 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 					   err);
 	if (!rc)
 		rc = load_profiles(o, in, err);
-	if (rc || in->resume || !in->of_jobs)
-		return rc;
-	jobs_file_plan(&in->run, path);
-	return hes_plan_save(path, &in->plan, &in->fleet, &in->jobs, err);
+	return rc || in->resume || !in->of_jobs ? rc : save_plan(in, err);
 }
 
 /* --- the end --- */
