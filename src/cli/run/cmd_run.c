@@ -5,19 +5,13 @@
  * (heshare/run.h).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/hash.h"
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -39,8 +33,6 @@
 #include "cli/run/run_shown.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/visible_gpus.h"
-#include "launch/job_files.h"
-#include "launch/process.h"
 
 struct run_opts {
 	bool dry_run, resume, resume_if_begun, restart, wrap, stop_file;
@@ -451,38 +443,6 @@ static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes
 	return rc;
 }
 
-/* Whether the plan in the folder is of another jobs file, whose run is not done. */
-static bool other_resumes(const struct inputs *in, const char *path, struct hes_run *other)
-{
-	struct hes_fleet fleet = { 0 };
-	struct hes_jobs jobs = { 0 };
-	bool resumes = !hes_plan_subjects(path, &in->catalogue, &fleet, &jobs, NULL) && jobs.file &&
-		       !hes_journal_last_run(in->journal, jobs_file_key(jobs.file), other, NULL) &&
-		       other->plan_key != in->key && strcmp(other->folder, in->run.folder) == 0 &&
-		       other->state != HES_RUN_DONE;
-
-	hes_jobs_free(&jobs);
-	hes_fleet_free(&fleet);
-	return resumes;
-}
-
-static int save_plan(struct inputs *in, struct hes_err *err)
-{
-	char path[JOBS_FILE_PLAN_MAX];
-	struct hes_run other;
-
-	jobs_file_plan(&in->run, path);
-	if (other_resumes(in, path, &other))
-		return hes_fail(err, -EEXIST,
-				"%s has the plan of run %" PRId64
-				" of %s, which is %s; name another folder with --jobs",
-				in->run.folder, other.id, other.plan,
-				hes_run_state_names[other.state]);
-	free(in->jobs.file);
-	in->jobs.file = strdup(in->run.plan);
-	return hes_plan_save(path, &in->plan, &in->fleet, &in->jobs, err);
-}
-
 static int open_run(const struct run_opts *o, const char *plan, struct inputs *in,
 		    struct hes_err *err)
 {
@@ -504,7 +464,10 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 					   err);
 	if (!rc)
 		rc = load_profiles(o, in, err);
-	return rc || in->resume || !in->of_jobs ? rc : save_plan(in, err);
+	return rc || in->resume || !in->of_jobs
+		       ? rc
+		       : jobs_file_save_plan(in->journal, &in->run, &in->catalogue, &in->plan,
+					     &in->fleet, &in->jobs, err);
 }
 
 /* --- the end --- */

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,41 @@ bool jobs_file_has_run(const struct hes_run *run)
 void jobs_file_plan(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX])
 {
 	snprintf(out, JOBS_FILE_PLAN_MAX, "%s/plan.json", run->folder);
+}
+
+/* Whether the plan in a run's folder is of another jobs file, whose run is not done. */
+static bool other_resumes(struct hes_journal *j, const struct hes_run *run,
+			  const struct hes_catalogue *c, const char *path, struct hes_run *other)
+{
+	struct hes_fleet fleet = { 0 };
+	struct hes_jobs jobs = { 0 };
+	bool resumes = !hes_plan_subjects(path, c, &fleet, &jobs, NULL) && jobs.file &&
+		       !hes_journal_last_run(j, jobs_file_key(jobs.file), other, NULL) &&
+		       other->plan_key != run->plan_key &&
+		       strcmp(other->folder, run->folder) == 0 && other->state != HES_RUN_DONE;
+
+	hes_jobs_free(&jobs);
+	hes_fleet_free(&fleet);
+	return resumes;
+}
+
+int jobs_file_save_plan(struct hes_journal *j, const struct hes_run *run,
+			const struct hes_catalogue *c, const struct hes_plan *plan,
+			const struct hes_fleet *fleet, struct hes_jobs *jobs, struct hes_err *err)
+{
+	char path[JOBS_FILE_PLAN_MAX];
+	struct hes_run other;
+
+	jobs_file_plan(run, path);
+	if (other_resumes(j, run, c, path, &other))
+		return hes_fail(err, -EEXIST,
+				"%s has the plan of run %" PRId64
+				" of %s, which is %s; name another folder with --jobs",
+				run->folder, other.id, other.plan,
+				hes_run_state_names[other.state]);
+	free(jobs->file);
+	jobs->file = strdup(run->plan);
+	return hes_plan_save(path, plan, fleet, jobs, err);
 }
 
 /* --- rows without an id --- */

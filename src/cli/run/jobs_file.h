@@ -7,6 +7,7 @@
 
 #include "heshare/job.h"
 #include "heshare/journal.h"
+#include "heshare/plan.h"
 
 #define JOBS_FILE_PLAN_MAX (HES_JOURNAL_PATH_MAX + 16)
 
@@ -21,6 +22,15 @@ bool jobs_file_has_run(const struct hes_run *run);
 
 /** The file of a run's plan, in its folder. */
 void jobs_file_plan(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX]);
+
+/**
+ * Write the plan of a new run into its folder, with the whole path of its jobs file.
+ * @return 0; -EEXIST the folder has the plan of another jobs file, whose run is not done; errors of
+ * writing
+ */
+int jobs_file_save_plan(struct hes_journal *j, const struct hes_run *run,
+			const struct hes_catalogue *c, const struct hes_plan *plan,
+			const struct hes_fleet *fleet, struct hes_jobs *jobs, struct hes_err *err);
 
 /** Where the commands of jobs without one of their own come from: see run_commands_load(). */
 struct jobs_file_commands {
