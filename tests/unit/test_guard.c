@@ -320,7 +320,7 @@ static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct jobs *jobs = shared;
 	const char *const lines[] = {
-		"setsid sleep 1000 & setsid sh -c 'env -i sleep 1000; :' & echo > family; wait",
+		"setsid sleep 1000 & setsid sh -c 'env -i sleep 1000 & echo > family; wait' & wait",
 		"exec sleep 1000", "sleep 1000"
 	};
 
