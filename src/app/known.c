@@ -105,7 +105,7 @@ static void set_types(struct known_load *l)
 
 		*g = *q->types[i];
 		hes_gpu_type_limit(g, g->default_limit_mw);
-		if (g->default_limit_mw && g->clock_step_mhz > 0)
+		if (q->types[i]->default_limit_mw && g->clock_step_mhz > 0)
 			hes_gpu_type_choose_clocks(g);
 		l->types[i] = g;
 	}
