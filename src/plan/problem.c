@@ -471,6 +471,25 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 	return (long)p->n_jobs++;
 }
 
+void hes_problem_limit_overlap(const struct hes_problem *p, size_t job)
+{
+	const struct hes_member whole = { (uint16_t)p->jobs[job].kind, HES_SHARE_SUM_PCT };
+
+	for (uint32_t t = 0; t < p->n_types; t++) {
+		const struct hes_set pair = { .type = t,
+					      .clock_mhz = p->types[t]->clock_default_mhz,
+					      .n = 2,
+					      .m = { whole, whole } };
+		struct hes_set_rates rates;
+
+		if (p->shares_pct[t] < 2 * HES_SHARE_SUM_PCT || !hes_problem_runs(p, job, t))
+			continue;
+		hes_rates_of(p->rates, &pair, &rates);
+		if (rates.outside[0] & HES_OUTSIDE_CO_RUNNER)
+			p->shares_pct[t] = 2 * HES_SHARE_SUM_PCT - HES_SHARE_STEP_PCT;
+	}
+}
+
 int hes_problem_assign(const struct hes_problem *p, uint64_t seed, struct hes_assign_front *out)
 {
 	struct hes_genetic_options o = hes_genetic_defaults;

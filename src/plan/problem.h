@@ -95,6 +95,10 @@ void hes_problem_finish(struct hes_problem *p);
  */
 long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struct hes_err *err);
 
+/** Where the workload of a job was never sampled, what it does to co-runners is not known. Jobs
+ * with a whole GPU each then take turns: shares sum to less than 200 %. */
+void hes_problem_limit_overlap(const struct hes_problem *p, size_t job);
+
 /** Take over what is left of a running job, by its number in the problem: work and start-up. */
 void hes_problem_continue(struct hes_problem *p, size_t number, const struct hes_running *r,
 			  int64_t now_us);

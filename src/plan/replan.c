@@ -175,6 +175,8 @@ int hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, do
 	s->fixed_mj_per_us = mj_per_us;
 	rc = hes_problem_init_for_more(&s->p, r, MORE_JOBS + r->n_waiting, MORE_KINDS, err);
 	s->p.counts_running = true;
+	for (size_t i = 0; i < s->p.n_jobs && !rc; i++)
+		hes_problem_limit_overlap(&s->p, i);
 	if (!rc)
 		rc = read_plan(s, plan, err);
 	if (!rc)
@@ -386,6 +388,7 @@ static long place(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gp
 	if (*number < 0)
 		return *number;
 	s->number_of[job] = (uint32_t)*number;
+	hes_problem_limit_overlap(&s->p, (size_t)*number);
 	n = shortlist(s, (uint32_t)*number, ready_us, gpus);
 	if (!n)
 		return hes_fail(err, -ENOSPC, "job %s fits the memory of no GPU it was profiled on",

@@ -73,8 +73,11 @@ int hes_decide_joint(const struct hes_problem *p, struct hes_plan *plan, struct 
 	struct hes_joint *j;
 	struct hes_bounds least = { 0, 0 };
 	size_t chosen;
-	int rc = hes_joint_search(p, &o, &j);
+	int rc;
 
+	for (size_t i = 0; i < p->n_jobs; i++)
+		hes_problem_limit_overlap(p, i);
+	rc = hes_joint_search(p, &o, &j);
 	if (rc)
 		return rc;
 	chosen = hes_joint_wanted(j);

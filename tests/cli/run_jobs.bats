@@ -55,14 +55,14 @@ joules_sum() {
 	jq -e '[.jobs[].gpu] | unique | length == 2' scripts.run/report.json
 	[ "$(sqlite3 store.db 'SELECT max(clock_mhz) FROM attempts')" = 0 ]
 	jq -e '[.gpus[].batches[]] | length == 8 and all(.unknown)' scripts.run/plan.json
-	jq .energy.meter_j scripts.run/report.json >first
+	jq .energy.jobs_j scripts.run/report.json >first
 	# The same file again is a new run of all jobs, and says so. It is planned from what the first
 	# one measured, and needs less energy.
 	run -0 --separate-stderr lab mine heshare run scripts.csv
 	[[ "$stderr" == *"run 1 of scripts.csv is done; this is a new run of all its jobs"* ]]
 	# On the GPU where they ran they are measured, on the other one derived.
 	[[ "$stderr" =~ "8 jobs on 2 GPUs: "[0-9]" measured" ]]
-	jq -e --slurpfile first first '.energy.meter_j < 0.9 * $first[0]' scripts.run/report.json
+	jq -e --slurpfile first first '.energy.jobs_j < 0.9 * $first[0]' scripts.run/report.json
 	[[ "$output" == *"run 2: 8 of 8 jobs done"* ]]
 	[ "$(done_jobs | wc -w)" = 16 ]
 }

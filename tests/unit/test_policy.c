@@ -815,6 +815,38 @@ TEST(a_line_plans_the_beginning_of_the_whole_plan)
 	assert_true(lines >= 15);
 }
 
+static double product_of(const char *policy)
+{
+	struct hes_plan plan = plan_named(policy, NULL);
+	const double product = plan.predicted.avg_jct_us * (double)plan.predicted.busy_energy_mj;
+
+	hes_plan_finish(&plan);
+	return product;
+}
+
+/* What two such jobs do to each other is not known. They overlapped with a share of 10 %, which
+ * took several times as long as one after the other. */
+TEST(jobs_that_were_measured_alone_only_take_turns)
+{
+	struct hes_profile own;
+	struct hes_profiles all = { &own, 1 };
+
+	draw_jobs(3, 1);
+	bench.request.profiles = &all;
+	bench.fleet.n = 1;
+	assert_int_equal(hes_profile_find(&bench.profiles, "resnet50", 16, "T4", &own, &bench.err),
+			 0);
+	strcpy(own.workload, "mine");
+	for (size_t i = 0; i < bench.jobs.n; i++) {
+		strcpy(bench.v[i].workload, "mine");
+		bench.v[i].batch_size = 16;
+		bench.v[i].memory_mib = own.memory_mib;
+		bench.v[i].iterations = 2000 + 500 * i;
+	}
+	assert_true(product_of("joint") < product_of("exclusive"));
+	bench.fleet.n = 4;
+}
+
 int main(void)
 {
 	return run_unit_tests(learn, forget);
