@@ -70,6 +70,8 @@ static int translate_escape(struct translation *t, struct hes_err *err)
 		return pattern_fail(t, t->at, "a backslash with nothing behind it", err);
 	if (isdigit((unsigned char)letter))
 		return pattern_fail(t, t->at, "references to groups are not supported", err);
+	if (!class && isalpha((unsigned char)letter) && !strchr("bB", letter))
+		return pattern_fail(t, t->at, "no such escape; there are \\d \\w \\s \\t \\b", err);
 	if (!class) {
 		translation_copy(t, 2);
 		return 0;

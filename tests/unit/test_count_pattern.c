@@ -65,6 +65,8 @@ TEST(a_wrong_pattern_is_refused_with_the_place_and_an_example)
 		{ "([\\d", "byte 2: \"[\" is never closed" },
 		{ "([\\D])", "byte 3: no such class within brackets" },
 		{ "(\\d+)\\", "byte 6: a backslash with nothing behind it" },
+		{ "(\\d+)\\n", "byte 6: no such escape; there are \\d \\w \\s \\t \\b; such as" },
+		{ "\\x1b(\\d+)", "byte 1: no such escape" },
 		{ "(\\d)\\1", "byte 5: references to groups are not supported" },
 		{ ".*?(\\d+)", "byte 2: repeats such as *? are not supported" },
 		{ "(?P<n>\\d+)", "byte 1: \"(?\" is supported as (?:...) only" },
