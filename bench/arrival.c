@@ -6,7 +6,7 @@
  * of the others, as open queues. Prints the median, the first and the greatest time of an arrival,
  * of the clock on the wall and of the processor: the former has what other programs take of the
  * processor in it. To build: cc -std=gnu17 -D_GNU_SOURCE -O2 -Iinclude -Isrc bench/arrival.c
- * build/libheshare.a -fopenmp -lm -lz -ljansson -lcyaml -lyaml -lsqlite3 -lglpk -ldl
+ * build/libheshare.a -fopenmp -lm -lz -ljansson -lcyaml -lyaml -lsqlite3 -ldl
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -89,7 +89,15 @@ PRELOAD_MAY_SEE = {"fair/fair_wire.h", "base/utf8.h"}
 
 # Programs that reproduce papers: each folder may use all of include and src, itself, and these. Nothing uses them.
 PAPERS = "papers"
-PAPERS_SHARE = {"usage.h", "fuzz_file.h", "fuzz_loader.h", "slices_plain.h", "unit_test.h"}
+PAPERS_SHARE = {
+    "usage.h",
+    "fuzz_file.h",
+    "fuzz_loader.h",
+    "slices_plain.h",
+    "unit_test.h",
+    "enumeration.h",
+    "plan_bench.h",
+}
 
 # Public header in include/heshare: the lowest folder that it belongs to. A policy's request is what src/plan solves.
 HEADERS = {

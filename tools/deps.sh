@@ -9,16 +9,18 @@ packages() {
 	case $1 in
 	build) echo gcc libc6-dev make meson ninja-build pkg-config python3 libjansson-dev \
 		libcyaml-dev \
-		libyaml-dev zlib1g-dev libsqlite3-dev libglpk-dev libcmocka-dev bats ;;
+		libyaml-dev zlib1g-dev libsqlite3-dev libcmocka-dev bats ;;
 	demo) echo gnuplot-nox ;;
-	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq \
+	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev libglpk-dev bats jq \
 		groff-base systemd tmux sqlite3 zsh ;;
 	torch) echo python3-torch ;;
 	roots) echo debootstrap ;;
 	deb) echo debhelper dpkg-dev jq lintian mmdebstrap ;;
-	lint) echo clang clang-format clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
+	lint) echo clang clang-format clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev \
+		libglpk-dev ;;
 	slurm) echo slurmctld slurmd slurm-client slurm-wlm-basic-plugins bats jq sqlite3 ;;
-	papers) echo gnuplot-nox python3-numpy python3-sklearn libsvm-dev libfann-dev bats jq ;;
+	papers) echo gnuplot-nox python3-numpy python3-sklearn libsvm-dev libfann-dev libglpk-dev \
+		bats jq ;;
 	pagmo) echo g++ libpagmo-dev ;;
 	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, deb, lint, slurm, papers, pagmo" >&2; exit 2 ;;
 	esac

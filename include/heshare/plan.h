@@ -127,10 +127,7 @@ struct hes_plan {
 	struct hes_hopeless *hopeless; /* if the policy plans by deadlines; not in its file */
 	size_t n_hopeless;
 	struct hes_totals predicted;
-	bool unpredicted; /* its file has no predictions: all times and energies of it are 0 */
-	/* Predicted lower bounds, if they were computed (docs/planning.md); 0: unknown. */
-	uint64_t least_energy_mj; /* of plans that are as fast on average */
-	double least_avg_jct_us;  /* of plans that take no more busy energy */
+	bool unpredicted;      /* its file has no predictions: all times and energies of it are 0 */
 	uint64_t evaluations;  /* of policy joint: queues that were tried, and moves without effect;
 				  0: not counted. Not in its file */
 	uint64_t power_cap_mw; /* of the request, if the policy uses it; 0: none */

@@ -15,7 +15,7 @@
  * The caller's clock: the part of the planning time that is spent, 0 to 1 or more. It must never
  * fall and must reach 1 by itself; several threads call it at the same time. A search calls it at
  * its start, then every 64 moves, in its last tenth every 8 moves, and ends at 1. Initial solutions
- * and the bound are always completed. With a clock, the plan depends on the machine.
+ * are always completed. With a clock, the plan depends on the machine.
  */
 typedef double hes_spent_fn(void *ctx);
 
@@ -48,13 +48,9 @@ struct hes_request {
 	void *progress_ctx;
 	struct hes_kinds *kinds; /* of a caller that plans the same jobs again and again
 				    (src/plan/problem.h); NULL: none */
-	bool bound;              /* also find least_energy_mj and least_avg_jct_us; for at most
-				    HES_POLICY_MOST_BOUND jobs */
 	uint64_t power_cap_mw;   /* of the fleet, at any time; 0: none; ignored by policies that do
 				    not search */
 };
-
-#define HES_POLICY_MOST_BOUND 300
 
 struct hes_problem; /* src/plan/problem.h: the request, ready to search */
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The program front: every algorithm on small tables.
+# The programs front, every algorithm on small tables, and plan_bound.
 
 bats_require_minimum_version 1.5.0
 
@@ -218,4 +218,19 @@ refused() { # STATUS TEXT ARGUMENT...
 		[ "$status" -eq 0 ]
 		jq -e '.front[0][0] == 130' <<<"$output"
 	done
+}
+
+@test "plan_bound finds bounds below the plan of a jobs file" {
+	printf 'name: one\nnodes: [ { name: a, gpus: [ { type: T4, count: 1 } ] } ]\n' >fleet.yaml
+	awk 'BEGIN { print "id,arrival_s,workload,batch_size,iterations,memory_mib"
+		for (i = 0; i < 301; i++) print "j" i "," i ",resnet50,8,200,1000" }' >many.csv
+	head -n 5 many.csv >jobs.csv
+	for prefer in balanced energy jct; do
+		"$PLAN_BOUND" jobs.csv fleet.yaml --evaluations 2000 --prefer $prefer |
+			jq -e --arg p $prefer '.prefer == $p and .jobs == 4 and .gpus == 1 and
+				.least_energy_j > 0 and .least_energy_j <= .busy_energy_j and .energy_above_pct >= 0 and
+				.least_avg_jct_s > 0 and .least_avg_jct_s <= .avg_jct_s and .avg_jct_above_pct >= 0'
+	done
+	run -1 "$PLAN_BOUND" many.csv fleet.yaml
+	[ "$output" = "plan_bound: many.csv: bounds are found for at most 300 jobs, not 301" ]
 }

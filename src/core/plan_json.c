@@ -163,10 +163,6 @@ static json_t *totals_json(const struct hes_plan *p, const struct hes_jobs *jobs
 			      (json_int_t)t->busy_energy_mj, "fleet_energy_mj",
 			      (json_int_t)t->fleet_energy_mj);
 
-	if (p->least_energy_mj)
-		o = object_set(o, "least_energy_mj", json_integer((json_int_t)p->least_energy_mj));
-	if (p->least_avg_jct_us > 0)
-		o = object_set(o, "least_avg_jct_us", json_real(p->least_avg_jct_us));
 	if (hes_jobs_due(jobs) > 0)
 		o = object_set(o, "deadlines_missed",
 			       json_integer((json_int_t)hes_plan_missed(p, jobs)));
@@ -524,10 +520,6 @@ static void read_totals(struct reader *r, const json_t *doc, struct hes_plan *pl
 	out->makespan_us = get_int(r, o, "makespan_us", 0, HES_PLAN_LONGEST_US);
 	out->busy_energy_mj = get_u64(r, o, "busy_energy_mj");
 	out->fleet_energy_mj = get_u64(r, o, "fleet_energy_mj");
-	if (json_object_get(o, "least_energy_mj"))
-		plan->least_energy_mj = get_u64(r, o, "least_energy_mj");
-	if (json_object_get(o, "least_avg_jct_us"))
-		plan->least_avg_jct_us = get_time(r, o, "least_avg_jct_us");
 	if (json_object_get(o, "power_cap_mw") || json_object_get(o, "peak_mw")) {
 		plan->power_cap_mw = get_u64(r, o, "power_cap_mw");
 		plan->peak_mw = get_u64(r, o, "peak_mw");

@@ -518,10 +518,7 @@ void hes_rates_of_starting(struct hes_rates *r, const struct hes_set *s, uint32_
 	}
 }
 
-void hes_rates_each(const struct hes_rates *r,
-		    void (*each)(void *ctx, const struct hes_set *s,
-				 const struct hes_set_rates *rates),
-		    void *ctx)
+void hes_rates_each(const struct hes_rates *r, hes_rates_set_fn *each, void *ctx)
 {
 	for (size_t at = 0; at < r->used; at += units_of(entry_at(r, at)->n)) {
 		const struct entry *e = entry_at(r, at);

@@ -85,11 +85,10 @@ struct hes_alone {
 struct hes_alone hes_rates_alone(struct hes_rates *r, uint32_t type, struct hes_member m,
 				 uint32_t clock_mhz);
 
+typedef void hes_rates_set_fn(void *ctx, const struct hes_set *s,
+			      const struct hes_set_rates *rates);
 /** Call @each for every set that the cache holds, in the order of the first queries. */
-void hes_rates_each(const struct hes_rates *r,
-		    void (*each)(void *ctx, const struct hes_set *s,
-				 const struct hes_set_rates *rates),
-		    void *ctx);
+void hes_rates_each(const struct hes_rates *r, hes_rates_set_fn *each, void *ctx);
 
 /** Predictions made so far. */
 uint64_t hes_rates_queries(const struct hes_rates *r);

@@ -32,17 +32,6 @@ static int compose(const struct hes_problem *p, const struct hes_joint *j, size_
 	return rc;
 }
 
-/* How long the jobs have waited by now. */
-static double mean_wait_us(const struct hes_problem *p)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < p->n; i++)
-		sum += (double)(p->request->now_us -
-				p->request->jobs->v[p->jobs[i].job].arrival_us);
-	return sum / (double)p->n;
-}
-
 /* Deadlines that no plan can meet are not constraints: the plan names them. */
 static int list_hopeless(const struct hes_problem *p, struct hes_plan *plan)
 {
@@ -71,7 +60,6 @@ int hes_decide_joint(const struct hes_problem *p, struct hes_plan *plan, struct 
 		.progress_ctx = r->progress_ctx,
 	};
 	struct hes_joint *j;
-	struct hes_bounds least = { 0, 0 };
 	size_t chosen;
 	int rc;
 
@@ -88,12 +76,6 @@ int hes_decide_joint(const struct hes_problem *p, struct hes_plan *plan, struct 
 	plan->power_cap_mw = r->power_cap_mw;
 	if (r->power_cap_mw)
 		plan->peak_mw = (uint64_t)ceil(hes_joint_peak_mw(j, chosen));
-	if (!rc && r->bound && o.wanted != HES_JOINT_FLEET && !p->n_running &&
-	    p->n <= HES_POLICY_MOST_BOUND)
-		rc = hes_joint_bounds(j, chosen, &least);
-	plan->least_energy_mj = (uint64_t)least.least_mj;
-	if (least.least_jct_us > 0)
-		plan->least_avg_jct_us = least.least_jct_us / (double)p->n + mean_wait_us(p);
 	if (!rc && front)
 		rc = hes_front_report(p, hes_joint_front(j), front);
 	hes_joint_free(j);

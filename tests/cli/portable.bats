@@ -176,9 +176,3 @@ in_root() {
 teardown() {
 	rm -rf ${at:+"$at"}
 }
-
-@test "the lower bound of a plan, which needs GLPK, is refused with the reason" {
-	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,resnet34,8,900,1813\n' >one.csv
-	run -1 heshare plan one.csv --policy joint --bound
-	[[ $output == *"--bound: this build has no GLPK"* ]]
-}

@@ -26,7 +26,6 @@
 #include "cli/nodes/offer.h"
 #include "cli/terminal.h"
 #include "heshare/policy.h"
-#include "plan/bound.h"
 
 #define MAX_HOPELESS_SHOWN 10
 
@@ -35,7 +34,7 @@ struct plan_opts {
 		*budget, *catalogue, *program;
 	uint64_t seed;
 	double power_cap_w, exec_limit_s;
-	bool bound, default_clock, json;
+	bool default_clock, json;
 };
 
 static void offer_policies(opt_say_fn *say, void *ctx)
@@ -92,8 +91,6 @@ static const struct opt plan_opts[] = {
 	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9,
 	  .help = "joint: keep the sum of the highest power of all GPUs below this, W; 0: no cap. "
 		  "If no plan is found, the plan is above the cap, and the excess is printed" },
-	{ .name = "bound", .kind = OPT_FLAG, AT(bound),
-	  .help = "joint: print lower bounds of energy and completion time; for at most 300 jobs" },
 	{ .name = "default-clock", .kind = OPT_FLAG, AT(default_clock),
 	  .help = "plan only with the default clock of each GPU type" },
 	{ 0 }
@@ -109,7 +106,7 @@ struct inputs {
 	const struct hes_policy *policy;
 	struct policy_program *program; /* owns the policy where it is a program */
 	const char *prefer;             /* NULL: the policy's first */
-	double planned_s;               /* how long planning took, bounds included */
+	double planned_s;               /* how long planning took */
 	bool arrivals_differed;
 };
 
@@ -176,15 +173,6 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 {
 	int rc = load_jobs(jobs, in, err);
 
-	if (!rc && o->bound && !hes_bound_built)
-		rc = hes_fail(err, -ENOTSUP,
-			      "--bound: this build has no GLPK, which finds the bound; portable "
-			      "builds and -Dglpk=false leave it out");
-	if (!rc && o->bound && in->jobs.n > HES_POLICY_MOST_BOUND)
-		rc = hes_fail(err, -E2BIG,
-			      "--bound: what is possible at best is found in minutes for at most "
-			      "%d jobs, not %zu",
-			      HES_POLICY_MOST_BOUND, in->jobs.n);
 	if (!rc)
 		rc = load_known(o, in, err);
 	if (!rc) {
@@ -255,7 +243,6 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 		.prefer = in->prefer,
 		.seed = o->seed,
 		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3),
-		.bound = o->bound,
 		.progress = show_progress,
 		.progress_ctx = (void *)(uintptr_t)in->policy,
 	};
@@ -416,15 +403,6 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	if (p->power_cap_mw && p->peak_mw <= p->power_cap_mw)
 		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3,
 		       o->power_cap_w);
-	if (p->least_energy_mj && p->least_avg_jct_us > 0)
-		printf("energy is %.1f %% above a lower bound at this completion time, completion "
-		       "time %.1f %% above one at this energy;\n"
-		       "no plan need reach these bounds; they count no power caps, no deadlines, "
-		       "and sets of 3 or 4 jobs only if met\n",
-		       100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1),
-		       100 * (t->avg_jct_us / p->least_avg_jct_us - 1));
-	else if (o->bound)
-		puts("no bounds on energy and completion time were proven");
 	print_extrapolated(in, p);
 	if (in->arrivals_differed)
 		puts("The jobs' arrival times differ; they are planned as if all waited now. "
@@ -547,17 +525,13 @@ static int check_ability(const char *option, const struct hes_policy *p, hes_pol
 
 static int check_policy(const struct plan_opts *o, const struct hes_policy *p, struct hes_err *err)
 {
-	const char *limit = o->budget            ? "budget"
-			    : o->bound           ? "bound"
-			    : o->power_cap_w > 0 ? "power-cap"
-						 : NULL;
+	const char *limit = o->budget ? "budget" : o->power_cap_w > 0 ? "power-cap" : NULL;
 	int rc = o->front ? check_ability("front", p, makes_front, "makes no front", err) : 0;
 
 	if (!rc && limit)
 		rc = check_ability(limit, p, hes_policy_searches,
-				   o->budget  ? "does not search for a given time"
-				   : o->bound ? "does not tell what is possible at best"
-					      : "does not search under constraints",
+				   o->budget ? "does not search for a given time"
+					     : "does not search under constraints",
 				   err);
 	return rc;
 }

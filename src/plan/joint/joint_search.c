@@ -297,6 +297,12 @@ void hes_joint_free(struct hes_joint *j)
 	free(j);
 }
 
+void hes_joint_each_set(const struct hes_joint *j, hes_rates_set_fn *each, void *ctx)
+{
+	for (size_t i = 0; i < j->n_caches; i++)
+		hes_rates_each(j->caches[i], each, ctx);
+}
+
 const struct hes_pareto *hes_joint_front(const struct hes_joint *j)
 {
 	return &j->archive.front;
@@ -347,39 +353,4 @@ double hes_joint_peak_mw(const struct hes_joint *j, size_t member)
 		sum += fmax(c.peak_mw, j->p->types[j->p->gpus[g].type]->idle_power_mw);
 	}
 	return sum;
-}
-
-/* When each job of a member ends, and its energy. */
-static void find_times(const struct hes_joint *j, size_t member, struct hes_timeline_times *of_job,
-		       struct hes_timeline_times *room)
-{
-	const struct hes_joint_solution s = hes_joint_member(j, member);
-
-	for (size_t g = 0; g < j->p->k; g++) {
-		const struct hes_timeline_item *items = &s.items[s.first[g]];
-		const uint32_t n = s.first[g + 1] - s.first[g];
-		struct hes_timeline_cost c;
-
-		hes_timeline_run(j->p, j->p->rates, g, items, n, &c, room);
-		for (uint32_t i = 0; i < n; i++)
-			of_job[items[i].job] = room[i];
-	}
-}
-
-int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out)
-{
-	struct hes_timeline_times *times = calloc(2 * (j->p->n + 1), sizeof(*times));
-	struct hes_rates *caches[WEIGHTS + 1];
-	size_t n = 0;
-	int rc;
-
-	if (!times)
-		return -ENOMEM;
-	find_times(j, member, times, times + j->p->n + 1);
-	for (; n < j->n_caches; n++)
-		caches[n] = j->caches[n];
-	caches[n++] = j->p->rates; /* the sets of Algorithm 1 */
-	rc = hes_bound(j->p, caches, n, times, &j->archive.front.v[member].at, out);
-	free(times);
-	return rc;
 }

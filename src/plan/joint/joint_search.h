@@ -11,7 +11,6 @@
 #define HES_PLAN_JOINT_SEARCH_H
 
 #include "plan/assign/pareto.h"
-#include "plan/bound.h"
 #include "plan/joint/plan_archive.h"
 
 /** Which member of the front is wanted: the last round searches for this one alone. */
@@ -72,13 +71,10 @@ const struct hes_pareto *hes_joint_front(const struct hes_joint *j);
 size_t hes_joint_wanted(const struct hes_joint *j);
 /** Member of the front, owned by @j. */
 struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member);
-/**
- * Lower bounds for a member's completion time, and for its energy of busy GPUs. Only where nothing
- * runs yet. Time grows with the third power of jobs. @return 0 or -ENOMEM
- */
-int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out);
 /** The sum of the GPUs' highest power, mW: what a power cap limits. */
 double hes_joint_peak_mw(const struct hes_joint *j, size_t member);
+/** Call @each for the co-run sets that the search met; a set may come several times. */
+void hes_joint_each_set(const struct hes_joint *j, hes_rates_set_fn *each, void *ctx);
 /** Evaluations made. */
 uint64_t hes_joint_evaluated(const struct hes_joint *j);
 

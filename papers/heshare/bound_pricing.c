@@ -3,7 +3,7 @@
  *
  * One thread searches one cell: a type at a clock. A member is a kind with a share.
  */
-#include "plan/bound_pricing.h"
+#include "bound_pricing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -99,8 +99,7 @@ static void sort_jobs(struct bound_pricing *b)
 }
 
 int bound_pricing_init(struct bound_pricing *b, const struct hes_problem *p,
-		       struct hes_rates *const *caches, size_t n, double time_unit_us,
-		       double energy_unit_mj)
+		       const struct hes_joint *met, double time_unit_us, double energy_unit_mj)
 {
 	struct gathering g = { b, 0 };
 	size_t cells = 0;
@@ -124,8 +123,9 @@ int bound_pricing_init(struct bound_pricing *b, const struct hes_problem *p,
 			return -ENOMEM;
 	}
 	sort_jobs(b);
-	for (size_t i = 0; i < n; i++)
-		hes_rates_each(caches[i], set_gather, &g);
+	if (met)
+		hes_joint_each_set(met, set_gather, &g);
+	hes_rates_each(p->rates, set_gather, &g);
 	return g.rc;
 }
 

@@ -4,16 +4,15 @@
  * bound from them. Energies are in units of a job's mean, times in units of the mean completion
  * time.
  */
-#include "plan/bound.h"
+#include "bound.h"
 
 #include <errno.h>
 #include <glpk.h>
 #include <math.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/bound_pricing.h"
+#include "bound_pricing.h"
 
 #define MOMENTS \
 	BOUND_MOMENTS /* GPUs are counted between them; after the last one there is no limit */
@@ -374,8 +373,8 @@ static double least_us(const struct bound *b, uint32_t kind, double iterations)
 	return least * iterations;
 }
 
-static int bound_init(struct bound *b, const struct hes_timeline_times *known,
-		      struct hes_rates *const *caches, size_t n)
+static int bound_init(struct bound *b, const struct hes_joint *met,
+		      const struct hes_timeline_times *known)
 {
 	const struct hes_problem *p = b->p;
 	const size_t cells = p->n_types * MOMENTS;
@@ -388,7 +387,7 @@ static int bound_init(struct bound *b, const struct hes_timeline_times *known,
 		b->energy_unit += known[i].energy_mj / (double)p->n;
 	}
 	b->time_unit = ends_us / (double)p->n;
-	rc = bound_pricing_init(&b->pricing, p, caches, n, b->time_unit, b->energy_unit);
+	rc = bound_pricing_init(&b->pricing, p, met, b->time_unit, b->energy_unit);
 	b->gpus = calloc(p->n_types + 1, sizeof(*b->gpus));
 	b->price = calloc(rows_of(b), sizeof(*b->price));
 	b->centre = calloc(rows_of(b), sizeof(*b->centre));
@@ -445,55 +444,59 @@ static int solve_both(struct bound *b, const struct hes_objectives *plan, struct
 	return rc;
 }
 
-const bool hes_bound_built = true;
-
-static void leap(void *at)
-{
-	longjmp(*(jmp_buf *)at, 1);
-}
-
-/* GLPK prints by default, and aborts when memory runs out: output is off, and the error hook jumps
- * out of it. */
-static int solve_guarded(struct bound *b, const struct hes_objectives *plan, struct hes_bounds *out)
-{
-	const int printed = glp_term_out(GLP_OFF);
-	jmp_buf at;
-	int rc = -ENOMEM;
-
-	if (setjmp(at)) {
-		glp_free_env(); /* the program included */
-		return -ENOMEM;
-	}
-	glp_error_hook(leap, &at);
-	rc = solve_both(b, plan, out);
-	glp_delete_prob(b->lp);
-	glp_error_hook(NULL, NULL);
-	glp_term_out(printed);
-	return rc;
-}
-
-int hes_bound(const struct hes_problem *p, struct hes_rates *const *caches, size_t n_caches,
+int hes_bound(const struct hes_problem *p, const struct hes_joint *met,
 	      const struct hes_timeline_times *known, const struct hes_objectives *plan,
 	      struct hes_bounds *out)
 {
+	const int printed = glp_term_out(GLP_OFF);
 	struct bound b = { .p = p };
 	struct hes_bounds found = { 0, 0 };
 	int rc;
 
-	if (p->n == 0) {
-		*out = found;
-		return 0;
-	}
-	rc = bound_init(&b, known, caches, n_caches);
+	rc = bound_init(&b, met, known);
 	if (!rc)
-		rc = solve_guarded(&b, plan, &found);
+		rc = solve_both(&b, plan, &found);
 	if (!rc)
 		*out = found;
+	if (b.lp)
+		glp_delete_prob(b.lp);
+	glp_term_out(printed);
 	bound_pricing_finish(&b.pricing);
 	free(b.gpus);
 	free(b.price);
 	free(b.centre);
 	free(b.gpu_price);
 	free(b.best[0]);
+	return rc;
+}
+
+/* When each job of a member ends, and its energy. */
+static void find_times(const struct hes_problem *p, const struct hes_joint *j, size_t member,
+		       struct hes_timeline_times *of_job, struct hes_timeline_times *room)
+{
+	const struct hes_joint_solution s = hes_joint_member(j, member);
+
+	for (size_t g = 0; g < p->k; g++) {
+		const struct hes_timeline_item *items = &s.items[s.first[g]];
+		const uint32_t n = s.first[g + 1] - s.first[g];
+		struct hes_timeline_cost c;
+
+		hes_timeline_run(p, p->rates, g, items, n, &c, room);
+		for (uint32_t i = 0; i < n; i++)
+			of_job[items[i].job] = room[i];
+	}
+}
+
+int hes_bound_joint(const struct hes_problem *p, const struct hes_joint *j, size_t member,
+		    struct hes_bounds *out)
+{
+	struct hes_timeline_times *times = calloc(2 * (p->n + 1), sizeof(*times));
+	int rc;
+
+	if (!times)
+		return -ENOMEM;
+	find_times(p, j, member, times, times + p->n + 1);
+	rc = hes_bound(p, j, times, &hes_joint_front(j)->v[member].at, out);
+	free(times);
 	return rc;
 }

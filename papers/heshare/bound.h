@@ -4,7 +4,7 @@
  * deadlines are not counted.
  *
  * The bounds hold for the predictor's figures, over every single job and every pair at every share
- * and clock, and over the larger co-run sets that the rate caches hold or that a beam search finds
+ * and clock, and over the larger co-run sets that a search met or that a beam search finds
  * (bound_pricing.h). Start-ups take no time in them.
  *
  * The relaxation. At each moment, each GPU of a type runs some co-run set; jobs may be cut into
@@ -23,28 +23,32 @@
  * convex, and trapezoids are not below its integral. Rounding and an early end cost tightness, not
  * truth.
  */
-#ifndef HES_PLAN_BOUND_H
-#define HES_PLAN_BOUND_H
+#ifndef PAPERS_BOUND_H
+#define PAPERS_BOUND_H
 
-#include "plan/timeline.h"
+#include "plan/joint/joint_search.h"
 
 struct hes_bounds {
 	double least_mj;     /* 0: not proven */
 	double least_jct_us; /* of the sum of completion times, from now */
 };
 
-/** Whether this build has GLPK; without it hes_bound() returns -ENOTSUP. */
-extern const bool hes_bound_built;
-
 /**
- * @param caches  rate caches with the sets of known plans
+ * @param p       one job at least; its rate cache holds the sets of known plans
+ * @param met     a search whose sets count, too; may be NULL
  * @param known   [n] when each job starts and ends in some plan, and its energy: units, cuts and
  * first prices; no such numbers can make the bound wrong
  * @param plan    the plan to compare with; jct_us is the sum of completion times, from now
  * @return 0 or -ENOMEM; @out is written only on success
  */
-int hes_bound(const struct hes_problem *p, struct hes_rates *const *caches, size_t n_caches,
+int hes_bound(const struct hes_problem *p, const struct hes_joint *met,
 	      const struct hes_timeline_times *known, const struct hes_objectives *plan,
 	      struct hes_bounds *out);
+/**
+ * The same for a member of a search's front. The search wanted no energy of the fleet, and nothing
+ * runs yet. Time grows with the third power of jobs.
+ */
+int hes_bound_joint(const struct hes_problem *p, const struct hes_joint *j, size_t member,
+		    struct hes_bounds *out);
 
 #endif

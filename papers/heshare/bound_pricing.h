@@ -7,10 +7,11 @@
  * two jobs, each as fast as alone, cannot earn enough. Jobs do not run faster with co-runners, and
  * the GPU does not draw less: a margin allows for the predictor's deviations from that.
  */
-#ifndef HES_PLAN_BOUND_PRICING_H
-#define HES_PLAN_BOUND_PRICING_H
+#ifndef PAPERS_BOUND_PRICING_H
+#define PAPERS_BOUND_PRICING_H
 
 #include "plan/batch/sharing.h"
+#include "plan/joint/joint_search.h"
 #include "plan/problem.h"
 
 #define BOUND_MOMENTS 18
@@ -47,10 +48,13 @@ struct bound_pricing {
 	size_t n_caches;
 };
 
-/** Prepare, and take the sets that caches hold. @return 0 or -ENOMEM; to be finished either way */
+/**
+ * Prepare, and take the sets that the problem's rate cache holds.
+ * @param met  the sets that a search met are taken, too; may be NULL
+ * @return 0 or -ENOMEM; to be finished either way
+ */
 int bound_pricing_init(struct bound_pricing *b, const struct hes_problem *p,
-		       struct hes_rates *const *caches, size_t n, double time_unit_us,
-		       double energy_unit_mj);
+		       const struct hes_joint *met, double time_unit_us, double energy_unit_mj);
 void bound_pricing_finish(struct bound_pricing *b);
 
 /**
