@@ -26,13 +26,14 @@
 
 /* --- made --- */
 
+/* A command without a number of iterations may have more work today than when it was measured. */
 static int64_t limit_of(const struct hes_run_request *q, const struct run_task *t)
 {
 	const double us = q->timeout_factor * (double)(t->planned_end_us - t->planned_start_us);
 
 	if (q->for_us)
 		return q->for_us;
-	if (q->timeout_factor <= 0 || t->unknown || us >= (double)RUN_NEVER_US)
+	if (q->timeout_factor <= 0 || t->unknown || t->job->whole_run || us >= (double)RUN_NEVER_US)
 		return RUN_NEVER_US;
 	return us > (double)q->timeout_least_us ? (int64_t)us : q->timeout_least_us;
 }

@@ -109,7 +109,7 @@ static const struct opt run_opts[] = {
 	  .help = "accept jobs that end early: exit status 0, but not all of their work was seen" },
 	{ .name = "timeout-factor", .kind = OPT_DOUBLE, AT(timeout_factor), .arg = "X", .def = "10",
 	  .max = 1e6,
-	  .help = "end a job after X times its planned time; 0: never" },
+	  .help = "end a job with iterations after X times its planned time; 0: never" },
 	{ .name = "timeout-least", .kind = OPT_DOUBLE, AT(timeout_least_s), .arg = "S",
 	  .def = "600", .max = 1e9,
 	  .help = "a job is never ended before this time, seconds" },
