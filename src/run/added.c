@@ -12,13 +12,27 @@
 #include "run/environment.h"
 #include "run/steps.h"
 
-/* @param name  "": no GPU was chosen, and the planner will */
-static struct run_gpu *gpu_of(struct runner *r, const char *name)
+static struct run_gpu *gpu_named(struct runner *r, const char *name)
 {
 	for (size_t i = 0; i < r->n_gpus; i++)
-		if (*name ? strcmp(run_gpu_name(&r->gpus[i]), name) == 0 : !r->gpus[i].lost)
+		if (strcmp(run_gpu_name(&r->gpus[i]), name) == 0)
 			return &r->gpus[i];
 	return NULL;
+}
+
+/* The one with the fewest jobs, for a job without a place; the planner may choose another one. */
+static struct run_gpu *gpu_for(struct runner *r)
+{
+	struct run_gpu *best = NULL;
+
+	for (size_t i = 0; i < r->n_gpus; i++) {
+		struct run_gpu *g = &r->gpus[i];
+
+		if (!g->lost &&
+		    (!best || g->queue.n - g->queue.over < best->queue.n - best->queue.over))
+			best = g;
+	}
+	return best;
 }
 
 static const struct run_task *task_at(const struct run_queue *q, size_t i)
@@ -164,7 +178,7 @@ static bool is_sound(const struct hes_run_added *a)
 /* @row is taken, and then empty, on success. @return -EINVAL: it is left out */
 static int take_one(struct runner *r, struct hes_run_added *row, struct hes_err *err)
 {
-	struct run_gpu *g = is_sound(row) ? gpu_of(r, row->gpu) : NULL;
+	struct run_gpu *g = !is_sound(row) ? NULL : *row->gpu ? gpu_named(r, row->gpu) : gpu_for(r);
 	struct run_task *t;
 
 	if (!g)

@@ -85,6 +85,14 @@ joules_sum() {
 		(.["1"].us / $us | . > 0.8 and . < 1.25) and (.["2"].us / $us - 1 | fabs < 0.001) and .["3"].us == 600e6' second.run/plan.json
 }
 
+@test "however many unknown jobs wait, they are planned again: no search is needed" {
+	{ echo command; seq -f 'true %g' 105; } >many.csv
+	run -0 --separate-stderr lab two heshare run many.csv
+	[[ "$output" == *"run 1: 105 of 105 jobs done"* ]]
+	[[ "$stderr" != *"would take too long"* ]]
+	[ "$(sqlite3 store.db "SELECT count(*) > 0 FROM acts WHERE what LIKE 'planned again, %'")" = 1 ]
+}
+
 @test "known jobs by a command for all: planned, --dry-run shows it, the plan is in the folder" {
 	printf 'id,workload,batch_size,iterations,memory_mib\na,resnet34,8,1500,1813\nb,mobilenet,4,1500,1266\nc,resnet34,8,900,1813\n' >jobs.csv
 	printf '#!/bin/sh\nvgpu-task --workload "$1" --batch "$2" --iterations "$3" --every 2 && echo "$HESHARE_JOB" >>%s/marks\n' "$PWD" >job.sh

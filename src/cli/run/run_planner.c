@@ -204,12 +204,13 @@ int run_planner_resume(struct run_planner *p, const struct hes_plan *plan, struc
 	return rc ? rc : p->policy ? 0 : -ENOENT;
 }
 
-static bool has_unknown(const struct run_planner *p, const struct hes_run_now *now)
+static size_t count_known(const struct run_planner *p, const struct hes_run_now *now)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < now->n_waiting; i++)
-		if (!app_is_known(&p->known.profiles, p->fleet, &now->jobs->v[now->waiting[i]]))
-			return true;
-	return false;
+		n += app_is_known(&p->known.profiles, p->fleet, &now->jobs->v[now->waiting[i]]);
+	return n;
 }
 
 int run_planner_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
@@ -218,21 +219,23 @@ int run_planner_again(void *ctx, const struct hes_run_now *now, struct hes_plan 
 	struct run_planner *p = ctx;
 	struct hes_request r;
 	int rc = p->loaded ? 0 : load_all(p, now->jobs, err);
+	size_t n_known = 0;
 
-	if (!rc && has_unknown(p, now))
+	if (!rc && count_known(p, now) < now->n_waiting)
 		rc = refresh_known(p, now->jobs, err);
 	if (rc)
 		return rc;
+	n_known = count_known(p, now);
 	r = request_of(p, now->jobs);
 	r.waiting = now->waiting;
 	r.n_waiting = now->n_waiting;
 	r.running = now->running;
 	r.n_running = now->n_running;
 	r.now_us = now->now_us;
-	r.budget = app_replan_budget(p->policy, now->n_waiting, p->fleet->n);
+	r.budget = app_replan_budget(p->policy, n_known, p->fleet->n);
 	if (!r.budget)
 		return hes_fail(err, -E2BIG, "planning %zu jobs again would take too long",
-				now->n_waiting);
+				n_known);
 	return app_plan_around(p->policy, &r, &p->known, now->usable, out, err);
 }
 
