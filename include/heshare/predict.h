@@ -156,16 +156,8 @@ int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples 
 			const struct hes_catalogue *c, struct hes_estimate *out,
 			struct hes_err *err);
 
-/**
- * Both errors of both outputs on samples (time, power).
- * @param time, power  written on success only
- * @return 0; -EINVAL no samples; -EINVAL, -ENOENT an invalid sample; -ENOMEM
- */
-int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
-		       const struct hes_catalogue *c, struct hes_accuracy *time,
-		       struct hes_accuracy *power, struct hes_err *err);
-
-/** The same of estimates that are there, of one sample and more. @return 0; -ENOMEM */
+/** Both errors of both outputs (time, power), of one sample and more, from the estimates of
+ * hes_predict_samples(). @return 0; -ENOMEM */
 int hes_estimates_test(const struct hes_samples *s, const struct hes_estimate *said,
 		       struct hes_accuracy *time, struct hes_accuracy *power, struct hes_err *err);
 
@@ -189,13 +181,7 @@ int hes_predict_left_out(const struct hes_samples *s, const struct hes_catalogue
 int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,
 			      const struct hes_accuracy *power, struct hes_err *err);
 
-/** How often intervals contain the measurements of samples. @return 0; -ENOENT an unknown GPU type;
- * -ENOMEM */
-int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s,
-			const struct hes_catalogue *c, struct hes_coverage *out,
-			struct hes_err *err);
-
-/** The same of estimates that are there. @return 0; -ENOMEM */
+/** How often the intervals of these estimates contain the measurements. @return 0; -ENOMEM */
 int hes_estimates_cover(const struct hes_samples *s, const struct hes_estimate *said,
 			double coverage, struct hes_coverage *out, struct hes_err *err);
 

@@ -4,9 +4,7 @@
 #ifndef HES_MEASURE_STEADY_H
 #define HES_MEASURE_STEADY_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /** Standard deviation (of n - 1) over the mean. @return NaN of fewer than two values, or of a mean
  * of 0 */

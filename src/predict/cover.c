@@ -51,18 +51,3 @@ int hes_estimates_cover(const struct hes_samples *s, const struct hes_estimate *
 	free(width);
 	return 0;
 }
-
-int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s,
-			const struct hes_catalogue *c, struct hes_coverage *out,
-			struct hes_err *err)
-{
-	struct hes_estimate *said = calloc(s->n + 1, sizeof(*said));
-	int rc = said ? hes_predict_samples(p, s, c, said, err)
-		      : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
-
-	if (!rc)
-		rc = hes_estimates_cover(s, said, hes_predictor_about(p)->options.coverage, out,
-					 err);
-	free(said);
-	return rc;
-}

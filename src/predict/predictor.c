@@ -512,24 +512,6 @@ int hes_estimates_test(const struct hes_samples *s, const struct hes_estimate *s
 	return 0;
 }
 
-int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
-		       const struct hes_catalogue *c, struct hes_accuracy *time,
-		       struct hes_accuracy *power, struct hes_err *err)
-{
-	struct hes_estimate *said;
-	int rc;
-
-	if (!s->n)
-		return hes_fail(err, -EINVAL, "no samples to test on");
-	said = calloc(s->n, sizeof(*said));
-	rc = said ? hes_predict_samples(p, s, c, said, err)
-		  : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
-	if (!rc)
-		rc = hes_estimates_test(s, said, time, power, err);
-	free(said);
-	return rc;
-}
-
 static int keep_errors(struct hes_predictor *p, size_t output, size_t rows,
 		       const struct hes_accuracy *a, struct hes_err *err)
 {

@@ -53,4 +53,29 @@ static inline struct hes_predictor *train(const struct hes_samples *s, struct he
 	return p;
 }
 
+/** Estimates of samples; free() them. */
+static inline struct hes_estimate *estimates(const struct hes_predictor *p,
+					     const struct hes_samples *s)
+{
+	struct hes_estimate *said = calloc(s->n, sizeof(*said));
+	struct hes_err err = { 0 };
+
+	if (!said || hes_predict_samples(p, s, &lab.c, said, &err))
+		fail_msg("%s", err.msg);
+	return said;
+}
+
+/** How often the intervals of samples hold them. */
+static inline struct hes_coverage coverage_of(const struct hes_predictor *p,
+					      const struct hes_samples *s)
+{
+	struct hes_estimate *said = estimates(p, s);
+	struct hes_coverage c = { 0 };
+
+	if (hes_estimates_cover(s, said, hes_predictor_about(p)->options.coverage, &c, NULL))
+		fail_msg("%zu samples", s->n);
+	free(said);
+	return c;
+}
+
 #endif

@@ -31,12 +31,7 @@ static int tear_down(void **state)
 
 static struct hes_coverage cover(const struct hes_predictor *p, struct hes_sample *v, size_t n)
 {
-	struct hes_coverage c;
-
-	assert_int_equal(
-		hes_predictor_cover(p, &(struct hes_samples){ .v = v, .n = n }, &lab.c, &c, NULL),
-		0);
-	return c;
+	return coverage_of(p, &(struct hes_samples){ .v = v, .n = n });
 }
 
 /* 600 unseen samples: four standard deviations are 5 %. Twice as wide would hold all, half as wide
@@ -165,7 +160,7 @@ TEST(workloads_seen_only_as_co_runners_have_constants_of_their_own_and_are_held)
 		to->v[to->n++] = *s;
 	}
 	p = train(&fit, (struct hes_train_options){ .seed = 1 });
-	assert_int_equal(hes_predictor_cover(p, &test, &lab.c, &c, NULL), 0);
+	c = coverage_of(p, &test);
 	assert_int_equal(c.outside, test.n);
 	assert_true(c.time > 0.8 && c.power > 0.8);
 	general = &p->constants.workloads[p->constants.n_workloads - 1];

@@ -36,6 +36,15 @@ static struct hes_sample sample(double iteration_us, uint32_t power_mw)
 	};
 }
 
+static void errors_of(const struct hes_predictor *p, const struct hes_samples *s,
+		      struct hes_accuracy *time, struct hes_accuracy *power)
+{
+	struct hes_estimate *said = estimates(p, s);
+
+	assert_int_equal(hes_estimates_test(s, said, time, power, NULL), 0);
+	free(said);
+}
+
 /* A forest on equal samples says 100 us and 50 W to everything. */
 TEST(errors_are_those_of_table_v)
 {
@@ -48,7 +57,7 @@ TEST(errors_are_those_of_table_v)
 	for (int i = 0; i < 12; i++)
 		same[i] = sample(100, 50000);
 	p = train(&fit, (struct hes_train_options){ .recipe = HES_RECIPE_PLAIN });
-	assert_int_equal(hes_predictor_test(p, &test, &lab.c, &time, &power, NULL), 0);
+	errors_of(p, &test, &time, &power);
 	assert_true(fabs(time.abs_error - 45.0 / 305) < 1e-12);
 	assert_true(fabs(time.rel_error - (20.0 / 80 + 25.0 / 125) / 3) < 1e-12);
 	assert_true(fabs(time.mae - 15) < 1e-9);
@@ -65,7 +74,7 @@ TEST(the_papers_errors_are_reached_on_modelled_gpus)
 	struct hes_accuracy time, power;
 	struct hes_predictor *p = train(&fit, (struct hes_train_options){ .seed = 1 });
 
-	assert_int_equal(hes_predictor_test(p, &test, &lab.c, &time, &power, NULL), 0);
+	errors_of(p, &test, &time, &power);
 	assert_true(time.rel_error < 0.0391 && time.abs_error < 0.0310);
 	assert_true(power.rel_error < 0.0391 && power.abs_error < 0.0310);
 	hes_predictor_free(p);
@@ -149,10 +158,7 @@ TEST(measured_samples_move_the_prior_from_the_first_on_and_intervals_hold_them)
 
 		assert_true(off < last);
 		last = off;
-		assert_int_equal(hes_predictor_cover(p,
-						     &(struct hes_samples){ v + held, 100, NULL },
-						     &lab.c, &c, NULL),
-				 0);
+		c = coverage_of(p, &(struct hes_samples){ v + held, 100, NULL });
 		/* Modelled errors of 5 % hold none of them. */
 		assert_true(many[i] < 16 ? many[i] || c.time < 0.1 : c.time > 0.8);
 		hes_predictor_free(p);
