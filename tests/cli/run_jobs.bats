@@ -198,17 +198,20 @@ await() {
 	printf '#!/bin/sh\nuntil [ -e "go${HESHARE_GPU##*/}" ]; do sleep 1; done\n' >hold.sh
 	chmod +x hold.sh
 	printf 'workload,batch_size,iterations\nresnet18,4,900\n' >more.csv
+	printf 'memory_mib,command\n90000,true\n' >large.csv
 	cat >typed <<-'END'
 		heshare run held.csv --jobs held >/dev/null 2>&1 & p=$!
 		await 1 '.jobs_running == 2'
 		: >go0
 		await 1 '.jobs_done == 1'
+		heshare add 1 large.csv
 		heshare add 1 more.csv -- vgpu-task --workload '{workload}' --batch '{batch}' --iterations '{iterations}'
 		await 1 '.jobs_done == 2'
 		: >go1
 		wait $p
 	END
 	run -0 lab two bash typed
+	[[ "$output" == *"heshare add: job 3 needs 90000 MiB of memory, and no GPU here has more than 15360 MiB"* ]]
 	[ "$(sqlite3 store.db "SELECT gpu, planned_end_us > planned_start_us FROM run_jobs WHERE job = '3'")" = "vm/0|1" ]
 	[ "$(sqlite3 store.db "SELECT clock_mhz > 0 FROM attempts WHERE job = '3'")" = 1 ]
 }

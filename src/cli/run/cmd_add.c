@@ -29,6 +29,7 @@
 #include "cli/nodes/nodes_run.h"
 #include "cli/profile/profile.h"
 #include "cli/run/run_identity.h"
+#include "cli/run/run_planner.h"
 
 #define STORE_WAIT_MS 10000
 #define TAKE_WAIT_S   60
@@ -512,6 +513,18 @@ static int load_known(const struct add_opts *o, struct inputs *in, struct hes_er
 	return cli_known_load(&from, &in->catalogue, &in->mine, &in->knowledge, err);
 }
 
+/* On the GPUs of the run's plan. */
+static int check_memory(const struct add_opts *o, struct inputs *in, struct hes_err *err)
+{
+	char plan[JOBS_FILE_PLAN_MAX];
+	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
+
+	jobs_file_plan(&in->view.run, plan);
+	if (!rc)
+		rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &in->planned, err);
+	return rc ? rc : run_planner_check_memory(&in->fleet, &in->new, err);
+}
+
 /* The planner inside of a run of a jobs file places them. */
 static int make_unplaced(struct inputs *in, struct hes_err *err)
 {
@@ -534,6 +547,8 @@ static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs
 
 	if (!rc && jobs_file_has_run(&in->view.run)) {
 		rc = load_jobs(o, jobs, in, err);
+		if (!rc)
+			rc = check_memory(o, in, err);
 		if (!rc)
 			rc = make_unplaced(in, err);
 		return rc ? rc : write_rows(in, err);

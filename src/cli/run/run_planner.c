@@ -114,14 +114,14 @@ static struct hes_request request_of(const struct run_planner *p, const struct h
 
 /* --- the first plan --- */
 
-static int check_memory(const struct run_planner *p, const struct hes_jobs *jobs,
-			struct hes_err *err)
+int run_planner_check_memory(const struct hes_fleet *f, const struct hes_jobs *jobs,
+			     struct hes_err *err)
 {
 	uint32_t most_mib = 0;
 
-	for (size_t g = 0; g < p->fleet->n; g++)
-		if (p->fleet->gpus[g].type->memory_mib > most_mib)
-			most_mib = p->fleet->gpus[g].type->memory_mib;
+	for (size_t g = 0; g < f->n; g++)
+		if (f->gpus[g].type->memory_mib > most_mib)
+			most_mib = f->gpus[g].type->memory_mib;
 	for (size_t i = 0; i < jobs->n; i++)
 		if (hes_job_memory_mib(&jobs->v[i]) > most_mib)
 			return hes_fail(err, -ENOSPC,
@@ -162,7 +162,7 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 
 	if (!rc) {
 		hes_jobs_take_measured(jobs, &p->known.measured);
-		rc = check_memory(p, jobs, err);
+		rc = run_planner_check_memory(p->fleet, jobs, err);
 	}
 	if (!rc) {
 		for (size_t i = 0; i < jobs->n; i++)
