@@ -187,9 +187,9 @@ int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *o
  * Derive profiles and samples from points. A job that ran alone on the whole GPU at the default
  * clock gives a profile. A point gives a sample if its job and all co-runners have profiles; their
  * power is 0, unknown, if they were not measured without the job at the same clock. Noisy
- * points without a standard error get cv / sqrt(windows). Points of one setting that agree within
- * their errors are combined by the inverse squares of these; where they do not, the last one
- * counts.
+ * points without a standard error get cv / sqrt(windows), single windows 5 %. Points of one setting
+ * that agree within their errors are combined by the inverse squares of these; where they do not,
+ * the last one counts.
  * @return 0; -ENOENT a type that @c does not have; -ENOMEM
  */
 int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,

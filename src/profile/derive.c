@@ -74,11 +74,14 @@ static double round_digits(double value)
 	return strtod(text, NULL);
 }
 
-/* Points of earlier versions have no standard error; nothing was learnt from the noisy ones. */
+/* A single window has no standard error, but is not certain. Points of earlier versions have none;
+ * nothing was learnt from the noisy ones. */
 static double time_se_of(const struct hes_point *p)
 {
 	if (!isnan(p->time_se))
 		return round_digits(p->time_se);
+	if (p->windows == 1)
+		return NOISY;
 	return p->cv >= NOISY && p->windows ? round_digits(p->cv / sqrt(p->windows)) : 0;
 }
 

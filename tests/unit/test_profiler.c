@@ -374,6 +374,10 @@ TEST(points_that_vary_count_and_those_that_agree_are_combined)
 	v[4].cv = 0.2;
 	v[4].windows = 4;
 	v[4].time_se = NAN;
+	/* A single window is not certain. */
+	v[5].windows = 1;
+	v[5].cv = 0;
+	v[5].time_se = NAN;
 	/* 5 % and 2.5 %: the second counts four times as much. */
 	v[0].time_se = 0.05;
 	v[6] = v[0];
@@ -388,6 +392,7 @@ TEST(points_that_vary_count_and_those_that_agree_are_combined)
 	p.n = 8;
 	assert_int_equal(hes_points_derive(&p, &catalogue, &profiles, &samples, NULL), 0);
 	assert_true(fabs(find_sample(&samples, "a", 60, 1)->time_se - 0.1) < 1e-9);
+	assert_true(find_sample(&samples, "b", 40, 1)->time_se == 0.05);
 	assert_int_equal(profiles.n, 2);
 	assert_true(fabs(profiles.v[0].iteration_us - 1080) < 1e-6);
 	assert_int_equal(profiles.v[0].power_mw, 68000);
