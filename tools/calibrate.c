@@ -4,6 +4,9 @@
  *
  *	heshare-calibrate [--stage PATTERN] [--without TYPE] [--tests] PHYSICS.yaml DIR... >
  *FITTED.yaml
+ *	heshare-calibrate --check [--physics FILE] [--tests] [--json] DIR...
+ *
+ * --check fits nothing: it prints the model's errors against the measurements.
  *
  * Levenberg-Marquardt (MINPACK's lmdif) over the logarithms of the parameters
  * named in stages[], one stage a data set, from the values in PHYSICS.yaml.
@@ -24,8 +27,9 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "model/check.h"
-#include "model/measured.h"
+#include "calibrate_check.h"
+#include "measured/check.h"
+#include "measured/measured.h"
 #include "model/params.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -528,7 +532,8 @@ static int calibrate(struct fit *f, const char *only)
 struct arguments {
 	const char *stage;
 	const char *without;
-	bool tests;
+	const char *physics; /* with --check: NULL: the built-in ones */
+	bool tests, check, json;
 	int first; /* operand */
 };
 
@@ -540,6 +545,12 @@ static bool parse(int argc, char **argv, struct arguments *a)
 	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
 		if (strcmp(argv[i], "--tests") == 0)
 			a->tests = true;
+		else if (strcmp(argv[i], "--check") == 0)
+			a->check = true;
+		else if (strcmp(argv[i], "--json") == 0)
+			a->json = true;
+		else if (strcmp(argv[i], "--physics") == 0 && i + 1 < argc)
+			a->physics = argv[++i];
 		else if (strcmp(argv[i], "--stage") == 0 && i + 1 < argc)
 			a->stage = argv[++i];
 		else if (strcmp(argv[i], "--without") == 0 && i + 1 < argc)
@@ -548,13 +559,16 @@ static bool parse(int argc, char **argv, struct arguments *a)
 			return false;
 	}
 	a->first = i;
-	return argc - i >= 2;
+	if (a->check)
+		return argc - i >= 1 && !a->stage && !a->without;
+	return argc - i >= 2 && !a->json && !a->physics;
 }
 
 static int load(struct fit *f, const struct hes_catalogue *c, const struct arguments *a,
 		char **argv, size_t *n_workloads, size_t *n_gpus)
 {
-	int rc = hes_model_load(argv[a->first], &f->m, &f->err);
+	char **dirs = &argv[a->check ? a->first : a->first + 1];
+	int rc = hes_model_load(a->check ? a->physics : argv[a->first], &f->m, &f->err);
 
 	if (rc)
 		return rc;
@@ -564,7 +578,7 @@ static int load(struct fit *f, const struct hes_catalogue *c, const struct argum
 	/* A measured GPU without parameters begins with derived ones. */
 	if (!rc)
 		rc = hes_model_derive(f->m, c, &f->err);
-	for (char **dir = &argv[a->first + 1]; !rc && *dir; dir++)
+	for (char **dir = dirs; !rc && *dir; dir++)
 		rc = hes_observe(f->m, c, *dir, a->tests, f->o, &f->err);
 	return rc;
 }
@@ -626,6 +640,34 @@ static void print_model(const struct hes_model *m, FILE *f)
 	}
 }
 
+/* Fit, and write the parameters to standard output. */
+static int fit_and_print(struct fit *f, const char *stage, size_t n_workloads, size_t n_gpus)
+{
+	int rc = calibrate(f, stage);
+
+	if (rc)
+		return rc;
+	drop_unused(f, n_workloads, n_gpus);
+	print_model(f->m, stdout);
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	rc = errno ? -errno : -EIO;
+	return hes_fail(&f->err, rc, "cannot write standard output: %s", strerror(-rc));
+}
+
+/* @return below 0 on failure; 1 when a target is not met */
+static int check_and_print(struct fit *f, bool json)
+{
+	struct hes_check table = { 0 };
+	int rc = hes_model_check(f->m, f->o, &table, &f->err);
+
+	if (!rc)
+		rc = calibrate_check_print(&table, f->o, json);
+	hes_check_free(&table);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	struct hes_catalogue c = { 0 };
@@ -637,7 +679,9 @@ int main(int argc, char **argv)
 
 	if (!parse(argc, argv, &a)) {
 		fputs("usage: heshare-calibrate [--stage PATTERN] [--without TYPE] [--tests] "
-		      "PHYSICS.yaml DIR... > FITTED.yaml\n",
+		      "PHYSICS.yaml DIR... > FITTED.yaml\n"
+		      "       heshare-calibrate --check [--physics FILE] [--tests] [--json] "
+		      "DIR...\n",
 		      stderr);
 		return 2;
 	}
@@ -646,19 +690,10 @@ int main(int argc, char **argv)
 	if (!rc)
 		rc = load(&f, &c, &a, argv, &n_workloads, &n_gpus);
 	if (!rc)
-		rc = calibrate(&f, a.stage);
-	if (rc) {
+		rc = a.check ? check_and_print(&f, a.json)
+			     : fit_and_print(&f, a.stage, n_workloads, n_gpus);
+	if (rc < 0)
 		fprintf(stderr, "heshare-calibrate: %s\n", f.err.msg);
-	} else {
-		drop_unused(&f, n_workloads, n_gpus);
-		print_model(f.m, stdout);
-		errno = 0;
-		if (fflush(stdout) || ferror(stdout)) {
-			rc = errno ? -errno : -EIO;
-			fprintf(stderr, "heshare-calibrate: cannot write standard output: %s\n",
-				strerror(-rc));
-		}
-	}
 	hes_observations_free(&o);
 	hes_model_free(f.m);
 	hes_catalogue_free(&c);

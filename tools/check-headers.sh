@@ -5,9 +5,9 @@ cd "$(dirname "$0")/.." || exit
 
 # shellcheck disable=SC2207
 flags=(-std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -Wno-unused-function -Iinclude \
-	-Isrc -Ilab -Iinterpose
+	-Isrc -Ilab -Iinterpose -Itools
 	$(pkg-config --cflags jansson libcyaml zlib))
-mapfile -t headers < <(find include src lab interpose -name '*.h' | LC_ALL=C sort)
+mapfile -t headers < <(find include src lab interpose tools/measured -name '*.h' | LC_ALL=C sort)
 echo "1..${#headers[@]}"
 for i in "${!headers[@]}"; do
 	if out=$(printf '#include "%s"\nextern int unused;\n' "${headers[i]}" |

@@ -65,13 +65,13 @@ cppcheck --quiet -j "$(nproc)" --std=c11 --enable=warning,performance,portabilit
 		--suppress=memleak:src/trees/model_bytes.c \
 		--suppress=memleak:src/trees/tree_builder.c \
 	--suppress=missingInclude --suppress=internalAstError --error-exitcode=1 \
-	-D_GNU_SOURCE -Iinclude -Isrc -Ilab -Iinterpose -Ipapers/partition -Ipapers/fairness -Ipapers/fairness/scheduler src \
-		lab interpose papers || failed=1
+	-D_GNU_SOURCE -Iinclude -Isrc -Ilab -Iinterpose -Itools -Ipapers/partition -Ipapers/fairness -Ipapers/fairness/scheduler src \
+		lab interpose papers tools/measured || failed=1
 
 echo "== clang-tidy"
 [ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true -Ddebug=false \
 	>/dev/null
-mapfile -t sources < <(files '*.c' | grep -E '^\./(src|lab|interpose)/')
+mapfile -t sources < <(files '*.c' | grep -E '^\./(src|lab|interpose|tools/measured)/')
 printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-clang --warnings-as-errors='*' \
 	2> >(grep -vE 'warnings? (generated|treated)|Suppressed' >&2) || failed=1
 

@@ -32,7 +32,7 @@ FOLDER = ROOT / "build-mutants"
 TREE, BUILD = FOLDER / "tree", FOLDER / "tree/build"
 AREAS = {
     "planning": ["src/plan/**/*.c", "src/policy/*.c"],
-    "physics": ["src/model/*.c"],
+    "physics": ["src/model/*.c", "tools/measured/*.c"],
     "attribution": ["src/core/attribute.c", "src/run/account.c"],
     "launch": ["src/launch/*.c"],
 }

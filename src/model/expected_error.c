@@ -20,7 +20,8 @@
 #define CO_RUNNER_STEP  3   /* every third measured network is a co-runner */
 #define CO_RUNNER_BATCH 16
 #define SLOW_CLOCK      0.6 /* of the default */
-/* Within which nine in ten measurements are of a model that was fitted to them (model --check), as
+/* Within which nine in ten measurements are of a model that was fitted to them (heshare-calibrate
+ * --check), as
  * logarithms: throughput of 2 to 5 processes, and power in watts over all sets. */
 #define OWN_TIME_ERROR  0.2
 #define OWN_POWER_ERROR 0.16

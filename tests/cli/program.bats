@@ -87,8 +87,6 @@ commands() {
 		--seed_goes_with_--jobs_or_--modelled profile x --seed 3 -- true
 		--noise_goes_with_--modelled profile x --noise 3 -- true
 		--gpu_has_no_effect_with_--list model --list --gpu T4
-		--batch_has_no_effect_with_--check model --check d -b 8
-		--tests_goes_with_--check model --list --tests
 		--yaml_has_no_effect_with_--types gpus --yaml --types
 		--yaml_has_no_effect_with_--json gpus --yaml --json
 		--output_has_no_effect_with_--stats trace helios-like --stats -o x.csv

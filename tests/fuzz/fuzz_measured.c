@@ -11,8 +11,8 @@
 
 #include "fuzz_file.h"
 #include "heshare/model.h"
-#include "model/check.h"
-#include "model/measured.h"
+#include "measured/check.h"
+#include "measured/measured.h"
 
 static const char *const names[] = { "gpu.json", "solo.csv", "pairs.csv", "groups.csv" };
 #define N_FILES (sizeof(names) / sizeof(names[0]))

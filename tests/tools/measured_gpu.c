@@ -16,7 +16,7 @@
 
 #include "base/file.h"
 #include "base/rng.h"
-#include "model/measured.h"
+#include "measured/measured.h"
 #include "model/params.h"
 
 #define GPU_COLUMNS                                                                            \

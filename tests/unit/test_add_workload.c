@@ -8,7 +8,7 @@
 #include "heshare/model.h"
 #include "model/fit_profile.h"
 #include "model/expected_error.h"
-#include "model/observe.h"
+#include "measured/observe.h"
 #include "model/workload_file.h"
 #include "unit_test.h"
 

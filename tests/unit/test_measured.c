@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "heshare/model.h"
-#include "model/check.h"
-#include "model/measured.h"
+#include "measured/check.h"
+#include "measured/measured.h"
 #include "model/params.h"
 #include "unit_test.h"
 

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "heshare/model.h"
-#include "model/measured.h"
+#include "measured/measured.h"
 #include "model/params.h"
 #include "unit_test.h"
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "heshare/model.h"
-#include "model/check.h"
+#include "measured/check.h"
 #include "unit_test.h"
 
 static const char *data_directory(char *path, size_t size)

@@ -1,6 +1,6 @@
 /*
- * cmd_model.c - `heshare model`: print time and power of workloads by the GPU model, its
- * parameters, and its errors against measurements.
+ * cmd_model.c - `heshare model`: print time and power of workloads by the GPU model, and its
+ * parameters.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,14 +17,10 @@
 #include "cli/inputs/offers.h"
 #include "cli/model/add_workload.h"
 #include "heshare/model.h"
-#include "model/check.h"
-#include "model/measured.h"
-
-#define MAX_DIRS 64
 
 struct model_opts {
-	bool list, tests, json;
-	const char *check, *gpu, *co_runners, *physics, *catalogue, *profiles, *of_a_job;
+	bool list, json;
+	const char *gpu, *co_runners, *physics, *catalogue, *profiles, *of_a_job;
 	uint64_t batch, share, clock;
 	double limit_w;
 	struct add_workload_opts add;
@@ -38,34 +34,29 @@ static const struct opt model_opts[] = {
 	{ .heading = "about the model",
 	  .name = "list", .letter = 'l', .kind = OPT_FLAG, AT(list),
 	  .help = "list the workloads and GPU types of the model" },
-	{ .name = "check", .kind = OPT_FILE, AT(check), .arg = "DIR",
-	  .help = "print errors against published data sets and measured GPUs in DIR" },
-	{ .name = "tests", .kind = OPT_FLAG, AT(tests),
-	  .with = "check",
-	  .help = "with --check: include GPUs that are marked as a test, not a measurement" },
 	{ .heading = "job and GPU",
 	  .name = "batch", .letter = 'b', .kind = OPT_U64, AT_JOB(batch), .arg = "N", .def = "1",
 	  .min = 1, .max = HES_MODEL_MAX_BATCH,
-	  .without = "list,check",
+	  .without = "list",
 	  .help = "batch size" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT_JOB(gpu), .arg = "TYPE",
 	  .def = "A100-SXM-80", .offer = offer_gpu_types,
-	  .without = "list,check",
+	  .without = "list",
 	  .help = "GPU type; see heshare gpus --types" },
 	{ .name = "share", .letter = 's', .kind = OPT_U64, AT_JOB(share), .arg = "PCT",
 	  .def = "100", .min = 1, .max = 100,
-	  .without = "list,check",
+	  .without = "list",
 	  .help = "SM share, %" },
 	{ .name = "clock", .letter = 'c', .kind = OPT_U64, AT_JOB(clock), .arg = "MHZ", .min = 1,
 	  .max = 10000,
-	  .without = "list,check",
+	  .without = "list",
 	  .help = "SM clock, MHz; without it, the default of the type" },
 	{ .name = "power-limit", .kind = OPT_DOUBLE, AT_JOB(limit_w), .arg = "W", .min = 1,
 	  .max = 10000,
-	  .without = "list,check",
+	  .without = "list",
 	  .help = "power limit of the GPU, W; without it, that of the type" },
 	{ .name = "beside", .kind = OPT_TEXT, AT_JOB(co_runners), .arg = "W:B:S[,...]",
-	  .without = "list,check",
+	  .without = "list",
 	  .help = "co-runners: workload, batch size and SM share of each" },
 	{ .heading = "a workload of your own",
 	  .name = "add-workload", .letter = 'a', .kind = OPT_TEXT, AT(add.name), .arg = "NAME",
@@ -145,111 +136,6 @@ static int list(const struct hes_model *m, const struct hes_catalogue *c, bool j
 		return 0;
 	}
 	return cli_print_json(json_pack("{s:o, s:o}", "workloads", workloads, "gpus", gpus));
-}
-
-static json_t *row_json(const struct hes_check_row *r)
-{
-	json_t *o = json_pack("{s:s, s:s, s:I, s:s}", "set", r->set, "what", r->series->what,
-			      "values", (json_int_t)r->n, "kind", hes_check_kind_name(r->kind));
-
-	if (!r->series->set)
-		json_object_set_new(o, "part", json_string(r->held ? "held back" : "to fit"));
-	if (r->n)
-		json_object_update_new(o, json_pack("{s:f, s:f, s:f, s:b}", "median_error",
-						    r->median, "mean_error", r->mean, "p90_error",
-						    r->p90, "met", r->met));
-	if (!isnan(r->rank))
-		json_object_set_new(o, "rank_correlation", json_real(r->rank));
-	if (r->series->target_sign > 0)
-		json_object_set_new(o, "right_sign", json_real(r->right_sign));
-	if (r->series->target > 0)
-		json_object_set_new(o, "target", json_real(r->series->target));
-	if (r->series->target_p90 > 0)
-		json_object_set_new(o, "target_p90", json_real(r->series->target_p90));
-	return o;
-}
-
-static void print_row(const struct hes_check_row *r)
-{
-	const struct hes_series *s = r->series;
-	char target[32] = "-", rank[16] = "", what[64], sign[32] = "";
-
-	snprintf(what, sizeof(what), "%s%s", s->what, r->held ? ", held back" : "");
-	if (r->n == 0 && (r->kind == HES_CHECK_LEFT_OUT || r->kind == HES_CHECK_RULE))
-		return;
-	if (r->n == 0) {
-		printf("%-19s %-40s not there, skipped\n", r->set, what);
-		return;
-	}
-	if (s->target_p90 > 0)
-		snprintf(target, sizeof(target), "%g / %g", 100 * s->target, 100 * s->target_p90);
-	else if (s->target > 0)
-		snprintf(target, sizeof(target), "%g", 100 * s->target);
-	if (!isnan(r->rank))
-		snprintf(rank, sizeof(rank), "%.2f", r->rank);
-	if (s->target_sign > 0)
-		snprintf(sign, sizeof(sign), "; sign right %.0f %%", 100 * r->right_sign);
-	printf("%-19s %-40s %6zu %7.2f %7.2f %7.2f %5s  %-7s %s%s%s\n", r->set, what, r->n,
-	       100 * r->median, 100 * r->mean, 100 * r->p90, rank, target,
-	       hes_check_kind_name(r->kind),
-	       s->target == 0 ? ""
-	       : r->met       ? ", met"
-			      : ", NOT MET",
-	       sign);
-}
-
-static void print_left_out(const struct hes_measured_gpu *b)
-{
-	printf("%s: %s; rows left out: %zu not steady, %zu of workloads and %zu of sharing that "
-	       "the model does not have\n",
-	       b->name, b->type, b->unsteady, b->unknown, b->undescribed);
-}
-
-/* @return 0; 1 when a target is not met */
-static int print_check(const struct hes_check *c, const struct hes_observations *obs, bool json)
-{
-	json_t *doc = json_array();
-	bool published = false, met = true;
-
-	for (size_t i = 0; i < HES_SERIES_PUBLISHED; i++)
-		published = published || c->rows[i].n;
-	if (!json)
-		printf("%-19s %-40s values median%%   mean%%    p90%%  rank  target%% kind\n",
-		       "set", "what");
-	for (size_t i = published ? 0 : HES_SERIES_PUBLISHED; i < c->n; i++) {
-		met = met && c->rows[i].met;
-		if (json)
-			json_array_append_new(doc, row_json(&c->rows[i]));
-		else
-			print_row(&c->rows[i]);
-	}
-	if (json)
-		return cli_print_json(doc) || !met;
-	json_decref(doc);
-	if (obs->n_gpus)
-		putchar('\n');
-	for (size_t i = 0; i < obs->n_gpus; i++)
-		print_left_out(&obs->gpus[i]);
-	return !met;
-}
-
-/* What lies in @o->check and in the folders named after it. */
-static int check(const struct hes_model *m, const struct hes_catalogue *c,
-		 const struct model_opts *o, int n_args, char **args)
-{
-	struct hes_observations obs = { 0 };
-	struct hes_check table = { 0 };
-	struct hes_err err;
-	int rc = hes_observe(m, c, o->check, o->tests, &obs, &err);
-
-	for (int i = 0; !rc && i < n_args; i++)
-		rc = hes_observe(m, c, args[i], o->tests, &obs, &err);
-	if (!rc)
-		rc = hes_model_check(m, &obs, &table, &err);
-	rc = rc ? cli_fail("model", &err) : print_check(&table, &obs, o->json);
-	hes_check_free(&table);
-	hes_observations_free(&obs);
-	return rc;
 }
 
 /* Fill co-runners 1.. from "W:B:S,W:B:S". */
@@ -355,8 +241,8 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c,
 
 static const char *add_misuse(const struct model_opts *o, int n_args)
 {
-	if (n_args || o->list || o->check)
-		return "--add-workload goes with no WORKLOAD, --list or --check";
+	if (n_args || o->list)
+		return "--add-workload goes with no WORKLOAD or --list";
 	if (o->of_a_job)
 		return "--batch, --gpu, --share, --clock, --power-limit and --beside are of a "
 		       "WORKLOAD, not of --add-workload";
@@ -374,9 +260,7 @@ static const char *misuse(const struct model_opts *o, int n_args)
 	if (add_workload_has_fact(&o->add) || o->add.output)
 		return "--gflop, --weights, --kernels, --traffic, --arithmetic, --like and -o are "
 		       "of --add-workload NAME";
-	if (n_args == 0 && !o->list && !o->check)
-		return "a WORKLOAD, --list, --check DIR or --add-workload NAME is needed";
-	return n_args > 1 && !o->check ? "one WORKLOAD at a time; several DIRs go with --check"
+	return n_args == 0 && !o->list ? "a WORKLOAD, --list or --add-workload NAME is needed"
 				       : NULL;
 }
 
@@ -399,8 +283,6 @@ static int run_model(const void *opts, int n_args, char **args)
 		rc = cli_model_load(o->physics, &c, NULL, 0, &m, &err);
 	if (!rc && o->profiles && !o->add.name)
 		rc = cli_fit_all(m, &c, o->profiles, &fits, &err);
-	if (!rc && o->check)
-		rc = hes_model_add_inference(m, &err);
 	if (rc)
 		rc = cli_fail("model", &err);
 	else if (o->add.name)
@@ -408,7 +290,7 @@ static int run_model(const void *opts, int n_args, char **args)
 	else if (o->list)
 		rc = list(m, &c, o->json);
 	else
-		rc = o->check ? check(m, &c, o, n_args, args) : what_if(m, &c, o, &fits, args[0]);
+		rc = what_if(m, &c, o, &fits, args[0]);
 	free(fits.v);
 	hes_model_free(m);
 	hes_catalogue_free(&c);
@@ -417,21 +299,14 @@ static int run_model(const void *opts, int n_args, char **args)
 
 const struct command cmd_model = {
 	.name = "model",
-	.args = "[WORKLOAD | DIR...]",
-	.max_args = MAX_DIRS,
+	.args = "[WORKLOAD]",
+	.max_args = 1,
 	.offer = offer_workloads,
 	.summary = "predict time and power of jobs by the GPU model",
 	.text = "Prints the modelled time of an iteration, power and clock of a GPU that runs "
 		"WORKLOAD, alone or with co-runners.\n\n"
 		"--list lists workloads and GPU types, with the data that their parameters were "
 		"fitted on.\n\n"
-		"--check compares the model with measurements and prints a row for each series: "
-		"the median and the 90th percentile of the absolute relative error. Each DIR has a "
-		"folder for each published data set (igniter_v100, zeus_power_limit, ...; missing "
-		"ones are skipped) or folders written by bench/gpu/measure, or is itself such a "
-		"folder. A measured GPU has two rows for each series: the part that its parameters "
-		"are fitted on, and the part held back. The exit status is 1 if a target is "
-		"missed.\n\n"
 		"--add-workload finds the parameters of a network that the model does not know. "
 		"The known networks say what facts and profile leave open. Each measured network "
 		"is then left out and added in the same way; how far off that is, is the error to "
@@ -441,8 +316,7 @@ const struct command cmd_model = {
 		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"
 		   "  heshare model mine --profiles profiles.csv -b 8\n"
 		   "  heshare model --add-workload unet --gflop 62 --weights 118 --kernels 140 -o "
-		   "own.yaml\n"
-		   "  heshare model --check data-sets data/measured",
+		   "own.yaml",
 	.opts = model_opts,
 	.opts_size = sizeof(struct model_opts),
 	.run = run_model,

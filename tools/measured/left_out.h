@@ -2,10 +2,10 @@
  * left_out.h - values for a network that no fit saw: the model's, and those of the simple rules
  * that it must beat.
  */
-#ifndef HES_MODEL_LEFT_OUT_H
-#define HES_MODEL_LEFT_OUT_H
+#ifndef TOOLS_LEFT_OUT_H
+#define TOOLS_LEFT_OUT_H
 
-#include "model/observe.h"
+#include "measured/observe.h"
 
 /** A series whose observations are another's, each predicted without data of its network. */
 struct hes_left_out {

@@ -5,7 +5,7 @@
  * The figures in gpu.json (limit, idle power, SMs, clocks) replace those of its type in the
  * catalogue.
  */
-#include "model/measured.h"
+#include "measured/measured.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
  * jobs and units; check.c judges them. What the
  * sets are and where they come from: docs/gpu-model.md.
  */
-#include "model/observe.h"
+#include "measured/observe.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "model/measured.h"
-#include "model/set_reader.h"
+#include "measured/measured.h"
+#include "measured/set_reader.h"
 
 int hes_observations_add(struct hes_observations *o, const struct hes_observation *v,
 			 struct hes_err *err)

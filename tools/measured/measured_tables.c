@@ -6,7 +6,7 @@
  * or of sharing that the model does not describe, are counted and left out.
  */
 #include "base/texts.h"
-#include "model/measured.h"
+#include "measured/measured.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/set_reader.h"
+#include "measured/set_reader.h"
 
 #define MAX_GROUP_ROWS 10000
 #define SW_POWER_CAP   0x4 /* NVML's throttle reason: the power limit holds the clock */

@@ -8,8 +8,8 @@
  * observation is the set-up of a measurement in the model's terms and the value
  * that was measured.
  */
-#ifndef HES_MODEL_OBSERVE_H
-#define HES_MODEL_OBSERVE_H
+#ifndef TOOLS_OBSERVE_H
+#define TOOLS_OBSERVE_H
 
 #include "heshare/model.h"
 

@@ -2,14 +2,14 @@
  * check.c - predict every observation by the model, and sum up the errors of each series; see
  * check.h.
  */
-#include "model/check.h"
+#include "measured/check.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/left_out.h"
+#include "measured/left_out.h"
 #include "model/params.h"
 
 #define CHANGE .05 /* a ratio nearer to 1 is noise, not a change */

@@ -3,11 +3,11 @@
  * (published sets) and measured_tables.c (measured GPUs). After the first failure all calls do
  * nothing, so callers check rc once.
  */
-#ifndef HES_MODEL_SET_READER_H
-#define HES_MODEL_SET_READER_H
+#ifndef TOOLS_SET_READER_H
+#define TOOLS_SET_READER_H
 
 #include "base/csv.h"
-#include "model/observe.h"
+#include "measured/observe.h"
 
 struct set_reader {
 	const struct hes_model *m;

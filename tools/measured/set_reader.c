@@ -1,7 +1,7 @@
 /*
  * set_reader.c - rows of tables as observations; see set_reader.h.
  */
-#include "model/set_reader.h"
+#include "measured/set_reader.h"
 
 #include <errno.h>
 #include <limits.h>

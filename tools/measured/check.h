@@ -1,10 +1,10 @@
 /*
  * check.h - the model's errors against published measurements.
  */
-#ifndef HES_MODEL_CHECK_H
-#define HES_MODEL_CHECK_H
+#ifndef TOOLS_CHECK_H
+#define TOOLS_CHECK_H
 
-#include "model/observe.h"
+#include "measured/observe.h"
 
 /** Whether a job of an observation is of this workload. */
 bool hes_has_workload(const struct hes_observation *o, const char *name);

@@ -1,12 +1,12 @@
 /*
  * left_out.c - predictions for a network without data of it; see left_out.h.
  */
-#include "model/left_out.h"
+#include "measured/left_out.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "model/check.h"
+#include "measured/check.h"
 #include "model/params.h"
 
 static const struct hes_left_out rows[] = {

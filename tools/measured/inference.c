@@ -6,7 +6,7 @@
  * GPU and wait for every result; the loop has its inputs there and two iterations in
  * flight. What is left is the GPU's work and the time to issue it.
  */
-#include "model/measured.h"
+#include "measured/measured.h"
 
 #include <errno.h>
 #include <math.h>

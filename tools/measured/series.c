@@ -1,7 +1,8 @@
 /*
- * series.c - the rows of `heshare model --check`: set, what was measured, targets; see observe.h.
+ * series.c - the rows of `heshare-calibrate --check`: set, what was measured, targets; see
+ * observe.h.
  */
-#include "model/observe.h"
+#include "measured/observe.h"
 
 const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_IGNITER_SOLO] = { "igniter_v100", "latency alone, by SM share and batch", .03,

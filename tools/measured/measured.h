@@ -2,10 +2,10 @@
  * measured.h - GPUs measured in our own format (docs/formats/measured.md) as
  * observations; observe.h calls this.
  */
-#ifndef HES_MODEL_MEASURED_H
-#define HES_MODEL_MEASURED_H
+#ifndef TOOLS_MEASURED_H
+#define TOOLS_MEASURED_H
 
-#include "model/observe.h"
+#include "measured/observe.h"
 
 /**
  * Add the observations of the measured GPU in @dir, or of every folder in it that holds
