@@ -91,6 +91,8 @@ commands() {
 		--yaml_has_no_effect_with_--json gpus --yaml --json
 		--output_has_no_effect_with_--stats trace helios-like --stats -o x.csv
 		--jobs_has_no_effect_with_--list trace --list --jobs 3
+		--restart_has_no_effect_with_--resume run x.csv --restart --resume
+		--restart_has_no_effect_with_--resume-if-begun run x.csv --resume-if-begun --restart
 		--program_goes_with_--gpus plan x.csv --program x
 	END
 	# Each name in the tables is an option of the command.

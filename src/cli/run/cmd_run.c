@@ -70,7 +70,7 @@ static const struct opt run_opts[] = {
 	  .help = "continue the last run of this plan; jobs that are done do not run again" },
 	{ .name = "resume-if-begun", .kind = OPT_FLAG, AT(resume_if_begun),
 	  .help = "--resume if this plan was run before, else begin" },
-	{ .name = "restart", .kind = OPT_FLAG, AT(restart),
+	{ .name = "restart", .kind = OPT_FLAG, AT(restart), .without = "resume,resume-if-begun",
 	  .help = "start again although the last run of this plan can be resumed" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
 	  .help = "folder for the output of the jobs and the plan; without it, the name of the "
