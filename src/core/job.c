@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,22 +256,44 @@ static bool counts_gpus(const char *name)
 	return strstr(letters, "gpus") != NULL;
 }
 
+/* What a jobs file may have. A column of GPUs only refuses jobs on several. */
+static const struct {
+	const char *name;
+	size_t at; /* in struct columns */
+} job_columns[] = {
+	{ "command", offsetof(struct columns, command) },
+	{ "workload", offsetof(struct columns, workload) },
+	{ "id", offsetof(struct columns, id) },
+	{ "batch_size", offsetof(struct columns, batch) },
+	{ "iterations", offsetof(struct columns, iterations) },
+	{ "memory_mib", offsetof(struct columns, memory) },
+	{ "arrival_s", offsetof(struct columns, arrival) },
+	{ "deadline_s", offsetof(struct columns, deadline) },
+	{ "weight", offsetof(struct columns, weight) },
+	{ "user", offsetof(struct columns, user) },
+	{ "progress", offsetof(struct columns, progress) },
+};
+
+#define JOB_COLUMNS (sizeof(job_columns) / sizeof(job_columns[0]))
+
+static int *column_at(struct columns *col, size_t k)
+{
+	return (int *)((char *)col + job_columns[k].at);
+}
+
 /* Note the columns that are none of @col's: a misspelt one would be lost without a word. */
-static int list_unread(const struct hes_csv *c, const struct columns *col, char **out,
+static int list_unread(const struct hes_csv *c, struct columns *col, char **out,
 		       struct hes_err *err)
 {
-	const int known[] = { col->id,     col->workload, col->batch,    col->iterations,
-			      col->memory, col->arrival,  col->deadline, col->weight,
-			      col->user,   col->command,  col->gpus };
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
 	for (size_t i = 0; f && i < hes_csv_columns(c); i++) {
-		bool read = !*hes_csv_column_name(c, i);
+		bool read = !*hes_csv_column_name(c, i) || col->gpus == (int)i;
 
-		for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
-			read = read || known[k] == (int)i;
+		for (size_t k = 0; k < JOB_COLUMNS; k++)
+			read = read || *column_at(col, k) == (int)i;
 		if (!read)
 			fprintf(f, "%s\n", hes_csv_column_name(c, i));
 	}
@@ -286,27 +309,25 @@ static int list_unread(const struct hes_csv *c, const struct columns *col, char 
 	return 0;
 }
 
+/* With a command for all jobs, any column of a jobs file is enough. A file without one is
+ * something else. */
 static int find_columns(const struct hes_csv *c, const char *pattern, struct columns *col,
 			struct hes_err *err)
 {
 	struct hes_err why;
+	bool any = false;
 
-	col->command = hes_csv_find(c, "command");
-	col->workload = hes_csv_find(c, "workload");
-	if (!pattern && col->command < 0 && col->workload < 0 && hes_csv_column(c, "command", &why))
+	for (size_t k = 0; k < JOB_COLUMNS; k++) {
+		*column_at(col, k) = hes_csv_find(c, job_columns[k].name);
+		any |= *column_at(col, k) >= 0;
+	}
+	if (!any || (!pattern && col->command < 0 && col->workload < 0)) {
+		hes_csv_column(c, "command", &why);
 		return hes_fail(err, -ENOENT,
 				"%s; the first line names the columns, and jobs need the column "
 				"command or workload",
 				why.msg);
-	col->id = hes_csv_find(c, "id");
-	col->batch = hes_csv_find(c, "batch_size");
-	col->iterations = hes_csv_find(c, "iterations");
-	col->memory = hes_csv_find(c, "memory_mib");
-	col->arrival = hes_csv_find(c, "arrival_s");
-	col->deadline = hes_csv_find(c, "deadline_s");
-	col->weight = hes_csv_find(c, "weight");
-	col->user = hes_csv_find(c, "user");
-	col->progress = hes_csv_find(c, "progress");
+	}
 	col->gpu = hes_csv_find(c, "gpu");
 	col->gpus = -1;
 	for (size_t i = 0; i < hes_csv_columns(c); i++)

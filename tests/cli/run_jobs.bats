@@ -136,6 +136,11 @@ joules_sum() {
 	refused 'no value {iteration} for a command' jobs.csv -- 'x {iteration}'
 	refused 'job a needs 90000 MiB of memory, and no GPU here has more than 15360 MiB' large.csv
 	refused 'none.csv' none.csv -- true
+	# With a command for all, too, the file must be one of jobs: no column misspelt, no plan.
+	printf 'comand\n./a.sh\n' >misspelt.csv
+	printf '{\n"version": 3\n}\n' >renamed.csv
+	refused 'misspelt.csv:1: no column "command"; there are: comand; ' misspelt.csv -- true
+	refused 'renamed.csv:1: no column "command"; there are: {; ' renamed.csv -c true
 	refused 'so there is nothing to resume' jobs.csv --resume -- true
 	wrong=2
 	refused '--prefer' jobs.csv --prefer speed -- true

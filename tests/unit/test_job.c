@@ -207,7 +207,7 @@ TEST(a_file_with_the_one_column_command_is_enough)
 /* Commands come from a pattern. */
 TEST(a_file_without_workload_and_command_has_the_pattern_as_its_workload)
 {
-	const char *path = write_text("jobs.csv", "batch_size\n8\n16\n");
+	const char *path = write_text("jobs.csv", "batch_size,progress\n8,\n16,\n");
 	struct hes_jobs jobs;
 	struct hes_err err;
 
@@ -217,6 +217,7 @@ TEST(a_file_without_workload_and_command_has_the_pattern_as_its_workload)
 	assert_string_equal(jobs.v[1].workload, "./train.sh {batch}");
 	assert_int_equal(jobs.v[1].batch_size, 16);
 	assert_null(jobs.v[1].command);
+	assert_null(jobs.unread);
 	hes_jobs_free(&jobs);
 	assert_int_equal(hes_jobs_load_for("./train.sh {workload}", path, &jobs, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, ":2: workload: empty; the command needs it: ./train.sh"));

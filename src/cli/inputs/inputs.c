@@ -48,7 +48,7 @@ static void put_unread(FILE *f, const char *name, size_t length)
 	static const char *const fields[] = { "id",         "arrival_s",  "workload",
 					      "batch_size", "iterations", "memory_mib",
 					      "deadline_s", "weight",     "user",
-					      "command" };
+					      "command",    "progress" };
 	char text[64];
 	const char *near;
 
