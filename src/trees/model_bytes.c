@@ -75,7 +75,8 @@ int model_pack(const char *noun, uint32_t version, const struct model_writer *b,
 	struct model_writer all = { .failed = b->failed };
 	char line[FIRST_LINE_MAX];
 
-	put(&all, line, (size_t)snprintf(line, sizeof(line), "heshare %s %u\n", noun, version));
+	snprintf(line, sizeof(line), "heshare %s %u\n", noun, version);
+	put(&all, line, strlen(line));
 	model_put_u64(&all, b->n, 8);
 	model_put_u64(&all, b->failed ? 0 : model_checksum(b), 4);
 	put(&all, b->v, b->n);

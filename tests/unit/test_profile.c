@@ -117,7 +117,7 @@ TEST(samples_come_back_from_their_file_as_they_went)
 {
 	struct hes_sample v[2] = {
 		{ .task = { "a, \"b\"", "T4", 4, 600, 1590, 123.456789, 0.5, 0.25, 0.125, 1, 40000,
-			    99.5 },
+			    99.5, 0, 0 },
 		  .sm_pct = 30,
 		  .clock_mhz = 900,
 		  .co_runners = { .sm_util = 1.5,
@@ -165,7 +165,7 @@ TEST(samples_come_back_from_their_file_as_they_went)
 TEST(co_runners_are_read_in_their_order)
 {
 	struct hes_sample v = {
-		.task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 },
+		.task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5, 0, 0 },
 		.sm_pct = 30,
 		.clock_mhz = 900,
 		.co_runners = { .jobs = 3, .sm_pct = 70 },
@@ -220,7 +220,7 @@ TEST(names_of_co_runners_must_agree_with_their_sums)
 		{ "b/8@60,c/1@60,", "\"c/1@60,\" is not NAME/BATCH@SHARE" },
 	};
 	struct hes_sample v[2] = {
-		{ .task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 },
+		{ .task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5, 0, 0 },
 		  .sm_pct = 30,
 		  .clock_mhz = 900,
 		  .iteration_us = 10,

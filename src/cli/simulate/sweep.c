@@ -62,10 +62,10 @@ static int measure(struct job_sets *s, uint32_t value, struct sweep_point *out, 
 {
 	struct hes_err *errs = calloc(s->n, sizeof(*errs));
 	double energy = 0, jct = 0;
-	int rc = errs ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	int rc = 0;
 
-	if (rc)
-		return rc;
+	if (!errs)
+		return hes_fail(err, -ENOMEM, "out of memory");
 #pragma omp parallel for schedule(dynamic)
 	for (size_t i = 0; i < s->n; i++)
 		campaign_run_all(&s->v[i].campaign, 1, &errs[i]);
