@@ -2,8 +2,9 @@
  * known_derive.c - rows of workloads that were measured on other GPU types or at other batch sizes
  * only; see known.h.
  *
- * The GPU model tells the row; it is scaled by what was measured against what the model says there.
- * A workload that the model does not know is fitted to its profiles first.
+ * The GPU model tells the row of a known network; it is scaled by what was measured against what
+ * the model says there. Another workload does on another GPU type what the known networks do that
+ * use the measured one alike. At other batch sizes it is fitted to its profiles.
  */
 #include <errno.h>
 #include <math.h>
@@ -123,6 +124,113 @@ static int fit(struct known_load *l, struct hes_known *k, const char *workload, 
 	return rc && (rc == -ENOMEM || l->q->fit_all) ? hes_fail(err, rc, "%s", why.msg) : 0;
 }
 
+#define ALIKE 0.1 /* standard deviation of a part in use, for the weights of known networks */
+
+/* Known networks on two types, by weight. */
+struct alike {
+	double weight, time, times, power, busy, sm, dram, l2; /* sums; time, power: logarithms */
+};
+
+static double distance(const struct hes_profile *a, const struct hes_profile *b)
+{
+	const double busy = (a->busy - b->busy) / ALIKE, sm = (a->sm_util - b->sm_util) / ALIKE,
+		     dram = (a->dram_util - b->dram_util) / ALIKE;
+
+	return busy * busy + sm * sm + dram * dram;
+}
+
+/* @param from  of the known network on the measured type, @to on the other */
+static void add_alike(struct alike *a, const struct hes_profile *measured,
+		      const struct hes_profile *from, const struct hes_profile *to,
+		      const struct hes_gpu_type *from_type, const struct hes_gpu_type *to_type)
+{
+	const double weight = exp(-distance(measured, from) / 2) + 1e-12,
+		     time = log(to->iteration_us / from->iteration_us);
+
+	a->weight += weight;
+	a->time += weight * time;
+	a->times += weight * time * time;
+	a->power += weight * log(fmax(1, (double)to->power_mw - to_type->idle_power_mw) /
+				 fmax(1, (double)from->power_mw - from_type->idle_power_mw));
+	a->busy += weight * to->busy;
+	a->sm += weight * to->sm_util;
+	a->dram += weight * to->dram_util;
+	a->l2 += weight * to->l2_util;
+}
+
+/* The row of a measured profile on another type. @return its standard error; NaN: the model lacks
+ * its type */
+static double row_alike(const struct known_load *l, const struct hes_profile *measured,
+			const struct hes_gpu_type *g, struct hes_profile *out)
+{
+	const struct hes_gpu_type *from =
+		hes_gpu_type_find(l->q->catalogue, measured->gpu_type, NULL);
+	struct alike a = { .weight = 0 };
+	double mean, power_mw;
+
+	if (!from || !hes_model_knows_gpu(l->q->model, from->name))
+		return NAN;
+	for (size_t i = 0; i < l->drawn.n; i++) {
+		const struct hes_profile *to = &l->drawn.v[i];
+		struct hes_profile there;
+
+		if (!strcmp(to->gpu_type, g->name) &&
+		    !model_row(l, from, to->workload, to->batch_size, &there))
+			add_alike(&a, measured, &there, to, from, g);
+	}
+	if (!(a.weight > 0))
+		return NAN;
+	mean = a.time / a.weight;
+	power_mw = fmax(1, (double)measured->power_mw - from->idle_power_mw);
+	*out = *measured;
+	snprintf(out->gpu_type, sizeof(out->gpu_type), "%s", g->name);
+	out->clock_mhz = 0;
+	out->iteration_us *= exp(mean);
+	out->power_mw = (uint32_t)fmin(g->power_limit_mw ? g->power_limit_mw : UINT32_MAX,
+				       g->idle_power_mw + power_mw * exp(a.power / a.weight));
+	out->busy = a.busy / a.weight;
+	out->sm_util = a.sm / a.weight;
+	out->dram_util = a.dram / a.weight;
+	out->l2_util = a.l2 / a.weight;
+	return hypot(NETWORK_ERROR, sqrt(fmax(0, a.times / a.weight - mean * mean)));
+}
+
+/* From the type whose known networks agree best. @return 0; -ENOENT: measured on no other type at
+ * this batch size; -ENOMEM */
+static int derive_alike(struct known_load *l, const struct hes_known *k, const struct hes_job *j,
+			const struct hes_gpu_type *g, struct hes_err *err)
+{
+	struct hes_profile best, row;
+	double least = INFINITY;
+
+	for (size_t i = 0; i < k->measured.n; i++) {
+		const struct hes_profile *p = &k->measured.v[i];
+		double error;
+
+		if (p->batch_size != j->batch_size || strcmp(p->workload, j->workload) ||
+		    !strcmp(p->gpu_type, g->name))
+			continue;
+		error = row_alike(l, p, g, &row);
+		if (error < least) {
+			least = error;
+			best = row;
+		}
+	}
+	if (!isfinite(least))
+		return -ENOENT;
+	best.time_se = least;
+	return known_rows_put(
+		l, &best, (struct hes_known_row){ HES_KNOWN_DERIVED, least, NETWORK_ERROR }, err);
+}
+
+static bool is_fitted(const struct hes_known *k, const char *workload)
+{
+	for (size_t i = 0; i < k->n_fits; i++)
+		if (!strcmp(k->fits[i].workload, workload))
+			return true;
+	return false;
+}
+
 static int derive_on(struct known_load *l, struct hes_known *k, const struct hes_job *j,
 		     const struct hes_gpu_type *g, struct hes_err *err)
 {
@@ -133,6 +241,11 @@ static int derive_on(struct known_load *l, struct hes_known *k, const struct hes
 
 	if (!hes_profile_find(&k->measured, j->workload, j->batch_size, g->name, &p, NULL))
 		return 0;
+	if (!hes_model_workload(l->q->model, j->workload, NULL) || is_fitted(k, j->workload)) {
+		rc = derive_alike(l, k, j, g, err);
+		if (rc != -ENOENT)
+			return rc;
+	}
 	rc = fit(l, k, j->workload, err);
 	if (rc || model_row(l, g, j->workload, j->batch_size, &p))
 		return rc;

@@ -72,6 +72,32 @@ derived() {
 	done
 }
 
+@test "a script measured on one GPU type takes on another what known networks alike take there" {
+	printf 'name: both\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 } ]\n' >both.yaml
+	# bert-large uses 18 % of an A100 and most of a T4; as a whole run of 4000 iterations, too.
+	for times in 1 4000; do
+		export HESHARE_STORE=$BATS_TEST_TMPDIR/$times.db
+		awk -F, -v OFS=, -v t=$times 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; print; next }
+			$1 == "bert-large" && $c["batch_size"] == 8 { $1 = "./train.sh"; $c["batch_size"] = 1; $c["iteration_us"] *= t; print }' \
+			known/profiles.csv >both.csv
+		grep -v ',T4,' both.csv >a100.csv
+		"$HESHARE" profiles import a100.csv --as measured
+		"$HESHARE" predict ./train.sh --batch 1 --gpu T4 --json >derived.json
+		us=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } /,T4,/ { print $c["iteration_us"] }' both.csv)
+		jq -e --argjson us "$us" '.known == "derived" and (.iteration_us / $us | . > 0.3 and . < 2)' derived.json
+	done
+}
+
+@test "a job that only ran at a locked clock is known, too" {
+	{
+		echo workload,gpu_type,batch_size,sm_pct,clock_mhz,beside,command,iteration_us,cv,windows,seconds,power_mw,busy,sm_active,dram_active
+		echo ./train.sh,T4,1,100,795,,./train.sh,200000,0.01,5,10,50000,1,0.9,0
+	} >locked.csv
+	"$HESHARE" profiles import locked.csv --as measured
+	"$HESHARE" predict ./train.sh --batch 1 --gpu T4 --json |
+		jq -e '.known == "measured" and .iteration_us > 95e3 and .iteration_us < 105e3 and .power_w > 60'
+}
+
 @test "a predictor is trained on the store's samples once, and again when there are others" {
 	"$HESHARE" profiles import known/profiles.csv --as measured
 	head -200 known/samples.csv >some.csv
