@@ -78,6 +78,10 @@ void hes_job_workload_of(const char *command, char out[HES_NAME_MAX]);
 void hes_job_name_whole_run(struct hes_job *job, const char *pattern);
 /** The length of the workload's name as the user gave it. */
 int hes_job_workload_given(const struct hes_job *job);
+/** Whether a job's own command is its one iteration, so that only a run measures it. */
+bool hes_job_is_script(const struct hes_job *job);
+/** Say that such a job is unknown, and what measures it. @return -ENOENT */
+int hes_job_fail_script(const struct hes_job *job, struct hes_err *err);
 struct hes_profiles;
 /** Set measured_mib of the jobs whose workload and batch size have a profile on any type: the
  * largest value. */

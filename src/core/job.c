@@ -149,6 +149,19 @@ int hes_job_workload_given(const struct hes_job *job)
 			     : n);
 }
 
+bool hes_job_is_script(const struct hes_job *job)
+{
+	return job->whole_run && job->command;
+}
+
+int hes_job_fail_script(const struct hes_job *job, struct hes_err *err)
+{
+	return hes_fail(err, -ENOENT,
+			"job %s: \"%s\" was never measured; heshare run runs such a job alone, and "
+			"measures it for the next plan",
+			job->id, job->workload);
+}
+
 /* Without a workload, it is the command, or the pattern of all commands. */
 static int set_workload(struct hes_job *job, const char *text, const char *pattern,
 			struct hes_err *err)

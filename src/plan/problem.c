@@ -250,6 +250,8 @@ static int find_profiles_of(struct hes_problem *p, const struct hes_problem_job 
 			why = one;
 		p->starts |= solo->start_s > 0;
 	}
+	if (!found && why.code == -ENOENT && hes_job_is_script(job))
+		return hes_job_fail_script(job, err);
 	return found ? 0 : hes_fail(err, why.code, "job %s: %s", job->id, why.msg);
 }
 

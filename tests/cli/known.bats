@@ -22,6 +22,11 @@ setup() {
 @test "what was imported is planned together with known networks" {
 	run -1 "$HESHARE" plan jobs.csv -f T4.yaml
 	[[ "$output" == *'workload "mynet" was never profiled (heshare profile measures it)'* ]]
+	printf 'command\n./train.sh 7\n' >script.csv
+	for command in plan simulate; do
+		run -1 "$HESHARE" "$command" script.csv -f T4.yaml
+		[ "$output" = "heshare $command: job 1: \"./train.sh 7\" was never measured; heshare run runs such a job alone, and measures it for the next plan" ]
+	done
 	"$HESHARE" profiles import mine.csv --as measured
 	run -0 "$HESHARE" plan jobs.csv -f T4.yaml -o plan.json
 	[ "${lines[-1]}" = "Jobs: 2 measured, 1 known network. The predictor learnt from modelled samples, not from measurements (heshare profile)." ]

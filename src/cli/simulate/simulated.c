@@ -37,10 +37,12 @@ static int check_workloads(struct simulated *in, struct hes_err *err)
 			hes_model_workload(in->model, in->jobs.v[i].workload, &cause);
 
 		rc = w ? cli_fits_own(w, &in->fits, err)
-		       : hes_fail(err, -ENOENT,
-				  "job %s: it was not measured (heshare profile measures it), and "
-				  "%s",
-				  in->jobs.v[i].id, cause.msg);
+		     : hes_job_is_script(&in->jobs.v[i])
+			     ? hes_job_fail_script(&in->jobs.v[i], err)
+			     : hes_fail(err, -ENOENT,
+					"job %s: it was not measured (heshare profile measures "
+					"it), and %s",
+					in->jobs.v[i].id, cause.msg);
 	}
 	return rc;
 }
