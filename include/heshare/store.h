@@ -133,10 +133,11 @@ struct hes_store_holding {
 	char gpu_type[HES_NAME_MAX];
 	uint32_t profiles;             /* batch sizes that have one */
 	uint32_t profiles_modelled;    /* of these, batch sizes that have only modelled profiles */
-	uint32_t batch_min, batch_max; /* 0: none */
+	uint32_t batch_min, batch_max; /* of profiles and points; 0: none */
 	uint32_t samples;
 	uint32_t samples_modelled; /* of these */
-	int64_t newest_us;         /* of profiles and samples */
+	uint32_t points;           /* rows */
+	int64_t newest_us;         /* of all of these */
 };
 
 /** Sorted by (workload, type). */

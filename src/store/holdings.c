@@ -126,7 +126,8 @@ static int read_holding(struct hes_store *s, sqlite3_stmt *q, void *out, struct 
 	h->batch_max = (uint32_t)sqlite3_column_int64(q, 5);
 	h->samples = (uint32_t)sqlite3_column_int64(q, 6);
 	h->samples_modelled = (uint32_t)sqlite3_column_int64(q, 7);
-	h->newest_us = sqlite3_column_int64(q, 8);
+	h->points = (uint32_t)sqlite3_column_int64(q, 8);
+	h->newest_us = sqlite3_column_int64(q, 9);
 	return 0;
 }
 
@@ -134,15 +135,16 @@ int hes_store_holdings(struct hes_store *s, struct hes_store_holding **out, size
 		       struct hes_err *err)
 {
 	static const char sql[] =
-		"SELECT workload, gpu_type, count(DISTINCT profiled),"
-		" count(DISTINCT CASE WHEN source <> 'modelled' THEN profiled END), min(profiled), "
-		"max(profiled),"
-		" count(*) - count(profiled), sum(profiled IS NULL AND source = 'modelled'), "
-		"max(at_us) "
-		"FROM (SELECT workload, gpu_type, batch_size AS profiled, source, at_us "
-		"      FROM profiles r JOIN origins o ON o.id = r.origin_id "
-		"      UNION ALL SELECT workload, gpu_type, NULL, source, at_us "
-		"      FROM samples r JOIN origins o ON o.id = r.origin_id) "
+		"SELECT workload, gpu_type, count(DISTINCT CASE kind WHEN 1 THEN batch END),"
+		" count(DISTINCT CASE WHEN kind = 1 AND source <> 'modelled' THEN batch END),"
+		" min(batch), max(batch), sum(kind = 2), sum(kind = 2 AND source = 'modelled'),"
+		" sum(kind = 3), max(at_us) "
+		"FROM (SELECT workload, gpu_type, batch_size AS batch, 1 AS kind, source, at_us"
+		"      FROM profiles r JOIN origins o ON o.id = r.origin_id"
+		"      UNION ALL SELECT workload, gpu_type, NULL, 2, source, at_us"
+		"      FROM samples r JOIN origins o ON o.id = r.origin_id"
+		"      UNION ALL SELECT workload, gpu_type, batch_size, 3, source, at_us"
+		"      FROM points r JOIN origins o ON o.id = r.origin_id) "
 		"GROUP BY workload, gpu_type ORDER BY workload, gpu_type";
 	sqlite3_stmt *q;
 	void *v;

@@ -117,6 +117,11 @@ joules_sum() {
 	[[ "$stderr" == *"1 job on 2 GPUs: 1 unknown; it runs alone and is measured"* ]]
 	[ "$(cat name)" = resnet50 ]
 	[ "$(sqlite3 store.db 'SELECT workload FROM points')" = "resnet50: whole run" ]
+	run -0 heshare profiles list
+	grep -E '^resnet50: whole run +T4 +16 +0 +0 +0 +0 +1  ' <<<"$output"
+	run -0 heshare profiles show "resnet50: whole run"
+	grep -E '^T4 +16 +100 +- +[0-9.]+ +[0-9.]+ +[0-9.]+ ' <<<"$output"
+	heshare profiles show "resnet50: whole run" --json | jq -e '.profiles == [] and (.points[0] | .run_s > 0 and .memory_mib > 0)'
 	# How much work it has the next time is not known, so it has no time limit.
 	run -0 --separate-stderr lab two heshare run named.csv --timeout-factor 0.1 --timeout-least 0
 	[[ "$stderr" == *"1 job on 2 GPUs: 1 measured"* ]]

@@ -162,9 +162,10 @@ const struct command cmd_profiles = {
 	.words = action_names,
 	.summary = "manage the store of profiles and samples",
 	.text = "list: prints the workloads and GPU types of the store with the number of profiled "
-		"batch sizes, of samples and their age; then the deliveries, the imports and "
-		"measurements that added rows.\n\n"
-		"show WORKLOAD: prints the rows of a workload.\n\n"
+		"batch sizes, of samples and points, and their age; then the deliveries, the "
+		"imports, measurements and runs that added rows.\n\n"
+		"show WORKLOAD: prints the rows of a workload, also of a script: \"./train.sh 7\"."
+		"\n\n"
 		"import FILE...: adds profiles.csv, samples.csv, a folder with both, or points.csv "
 		"with the profiles and samples that follow from it. A file is added completely or "
 		"not "

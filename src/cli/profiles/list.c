@@ -39,33 +39,51 @@ static int load_listing(const struct profiles_opts *o, struct listing *l, struct
 	return rc;
 }
 
+/* Scripts have long names. */
+static int workload_width(const struct listing *l)
+{
+	int width = 22;
+
+	for (size_t i = 0; i < l->n_holdings; i++) {
+		const int n = (int)strlen(l->holdings[i].workload);
+
+		width = n > width ? n : width;
+	}
+	return width;
+}
+
 static void print_holdings(const struct listing *l)
 {
-	uint64_t profiles = 0, profiles_modelled = 0, samples = 0, samples_modelled = 0;
+	uint64_t profiles = 0, profiles_modelled = 0, samples = 0, samples_modelled = 0, points = 0;
+	const int width = workload_width(l);
 
-	printf("%-22s %-16s %11s %8s %9s %8s %9s  %s\n", "workload", "GPU type", "batch sizes",
-	       "profiles", "modelled", "samples", "modelled", "newest, UTC");
+	printf("%-*s %-16s %11s %8s %9s %8s %9s %7s  %s\n", width, "workload", "GPU type",
+	       "batch sizes", "profiles", "modelled", "samples", "modelled", "points",
+	       "newest, UTC");
 	for (size_t i = 0; i < l->n_holdings; i++) {
 		const struct hes_store_holding *h = &l->holdings[i];
 		char batches[32] = "-", when[20];
 
-		if (h->profiles)
+		if (h->batch_min < h->batch_max)
 			snprintf(batches, sizeof(batches), "%u..%u", h->batch_min, h->batch_max);
+		else if (h->batch_min)
+			snprintf(batches, sizeof(batches), "%u", h->batch_min);
 		cli_format_when(h->newest_us, when);
-		hes_visible_put(stdout, 22, h->workload);
+		hes_visible_put(stdout, width, h->workload);
 		putchar(' ');
 		hes_visible_put(stdout, 16, h->gpu_type);
-		printf(" %11s %8u %9u %8u %9u  %s\n", batches, h->profiles, h->profiles_modelled,
-		       h->samples, h->samples_modelled, when);
+		printf(" %11s %8u %9u %8u %9u %7u  %s\n", batches, h->profiles,
+		       h->profiles_modelled, h->samples, h->samples_modelled, h->points, when);
 		profiles += h->profiles;
 		profiles_modelled += h->profiles_modelled;
 		samples += h->samples;
 		samples_modelled += h->samples_modelled;
+		points += h->points;
 	}
 	printf("%" PRIu64 " profile%s, %" PRIu64 " modelled; %" PRIu64 " sample%s, %" PRIu64
-	       " modelled\n",
+	       " modelled; %" PRIu64 " row%s of points\n",
 	       profiles, hes_s(profiles), profiles_modelled, samples, hes_s(samples),
-	       samples_modelled);
+	       samples_modelled, points, hes_s(points));
 }
 
 static void print_origins(const struct listing *l)
@@ -92,13 +110,13 @@ static json_t *holdings_json(const struct listing *l)
 		const struct hes_store_holding *h = &l->holdings[i];
 
 		json_array_append_new(
-			list,
-			json_pack("{s:s, s:s, s:{s:i, s:i, s:i, s:i}, s:i, s:i, s:I}", "workload",
-				  h->workload, "gpu_type", h->gpu_type, "batch_sizes", "profiled",
-				  (int)h->profiles, "modelled", (int)h->profiles_modelled, "min",
-				  (int)h->batch_min, "max", (int)h->batch_max, "samples",
-				  (int)h->samples, "modelled", (int)h->samples_modelled,
-				  "newest_us", (json_int_t)h->newest_us));
+			list, json_pack("{s:s, s:s, s:{s:i, s:i, s:i, s:i}, s:i, s:i, s:i, s:I}",
+					"workload", h->workload, "gpu_type", h->gpu_type,
+					"batch_sizes", "profiled", (int)h->profiles, "modelled",
+					(int)h->profiles_modelled, "min", (int)h->batch_min, "max",
+					(int)h->batch_max, "samples", (int)h->samples, "modelled",
+					(int)h->samples_modelled, "points", (int)h->points,
+					"newest_us", (json_int_t)h->newest_us));
 	}
 	return list;
 }
@@ -159,6 +177,8 @@ static void cell(int width, int digits, double v)
 
 static void print_profiles(const struct hes_profiles *p)
 {
+	if (!p->n)
+		return;
 	printf("alone on a whole GPU\n%-16s %6s %8s %6s %14s %6s %6s %6s %6s %9s\n", "GPU type",
 	       "batch", "MiB", "MHz", "us/iteration", "busy", "SM", "DRAM", "L2", "W");
 	for (size_t i = 0; i < p->n; i++) {
@@ -178,6 +198,8 @@ static void print_profiles(const struct hes_profiles *p)
 
 static void print_samples(const struct hes_samples *s)
 {
+	if (!s->n)
+		return;
 	printf("\njoining others\n%-16s %6s %7s %6s %7s %7s %14s %9s\n", "GPU type", "batch",
 	       "share %", "MHz", "beside", "their %", "us/iteration", "GPU W");
 	for (size_t i = 0; i < s->n; i++) {
@@ -189,6 +211,48 @@ static void print_samples(const struct hes_samples *s)
 		printf(" %7u %7u %14.2f %9.3f\n", r->co_runners.jobs, r->co_runners.sm_pct,
 		       r->iteration_us, r->power_mw / 1e3);
 	}
+}
+
+/* Those of the job alone: what runs measure. */
+static void print_points(const struct hes_points *points, bool first)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < points->n; i++) {
+		const struct hes_point *p = &points->v[i];
+
+		if (p->co_runners[0])
+			continue;
+		if (n++ == 0)
+			printf("%spoints: the job alone\n%-16s %6s %7s %6s %14s %9s %9s %9s %8s\n",
+			       first ? "" : "\n", "GPU type", "batch", "share %", "MHz",
+			       "us/iteration", "start s", "run s", "GPU W", "MiB");
+		hes_visible_put(stdout, 16, p->gpu_type);
+		printf(" %6u %7u", p->batch_size, p->sm_pct);
+		cell(6, 0, p->clock_mhz); /* a dash: unlocked */
+		printf(" %14.2f", p->iteration_us);
+		cell(9, 2, p->start_s);
+		cell(9, 2, p->run_s);
+		printf(" %9.3f", p->power_mw / 1e3);
+		cell(8, 0, p->memory_mib);
+		putchar('\n');
+	}
+}
+
+static json_t *number_json(double v)
+{
+	return cli_json_maybe(v > 0, v);
+}
+
+static json_t *point_json(const struct hes_point *p)
+{
+	return json_pack("{s:s, s:i, s:i, s:i, s:s, s:s, s:f, s:o, s:o, s:o, s:i, s:o}", "gpu_type",
+			 p->gpu_type, "batch_size", (int)p->batch_size, "sm_pct", (int)p->sm_pct,
+			 "clock_mhz", (int)p->clock_mhz, "beside", p->co_runners, "command",
+			 p->command, "iteration_us", p->iteration_us, "time_se",
+			 number_json(p->time_se), "start_s", number_json(p->start_s), "run_s",
+			 number_json(p->run_s), "power_mw", (int)p->power_mw, "memory_mib",
+			 number_json(p->memory_mib));
 }
 
 static json_t *solo_json(const struct hes_profile *r)
@@ -214,23 +278,27 @@ static json_t *sample_json(const struct hes_sample *r)
 }
 
 static int print_rows(const char *workload, const struct hes_profiles *p,
-		      const struct hes_samples *s, bool json)
+		      const struct hes_samples *s, const struct hes_points *points, bool json)
 {
-	json_t *profiles, *samples;
+	json_t *profiles, *samples, *rows;
 
 	if (!json) {
 		print_profiles(p);
 		print_samples(s);
+		print_points(points, p->n + s->n == 0);
 		return 0;
 	}
 	profiles = json_array();
 	samples = json_array();
+	rows = json_array();
 	for (size_t i = 0; i < p->n; i++)
 		json_array_append_new(profiles, solo_json(&p->v[i]));
 	for (size_t i = 0; i < s->n; i++)
 		json_array_append_new(samples, sample_json(&s->v[i]));
-	return cli_print_json(json_pack("{s:s, s:o, s:o}", "workload", workload, "profiles",
-					profiles, "samples", samples));
+	for (size_t i = 0; i < points->n; i++)
+		json_array_append_new(rows, point_json(&points->v[i]));
+	return cli_print_json(json_pack("{s:s, s:o, s:o, s:o}", "workload", workload, "profiles",
+					profiles, "samples", samples, "points", rows));
 }
 
 int profiles_show(const struct profiles_opts *o, int n, char **operands)
@@ -238,6 +306,7 @@ int profiles_show(const struct profiles_opts *o, int n, char **operands)
 	const struct hes_store_query q = { operands[0], o->with_modelled };
 	struct hes_profiles p = { 0 };
 	struct hes_samples s = { 0 };
+	struct hes_points points = { 0 };
 	struct hes_store *store = NULL;
 	struct hes_err err;
 	int status, rc = profiles_open(o, HES_STORE_READ, &store, &err);
@@ -247,12 +316,16 @@ int profiles_show(const struct profiles_opts *o, int n, char **operands)
 		rc = hes_store_profiles(store, &q, &p, &err);
 	if (!rc)
 		rc = hes_store_samples(store, &q, &s, &err);
-	if (!rc && p.n + s.n == 0)
+	if (!rc)
+		rc = hes_store_points(store, &q, &points, &err);
+	if (!rc && p.n + s.n + points.n == 0)
 		rc = hes_fail(&err, -ENOENT,
 			      "no rows of workload \"%.60s\"%s; heshare profiles list shows what "
 			      "there is",
 			      operands[0], o->with_modelled ? "" : " that are not modelled");
-	status = rc ? cli_fail("profiles", &err) : print_rows(operands[0], &p, &s, o->json);
+	status =
+		rc ? cli_fail("profiles", &err) : print_rows(operands[0], &p, &s, &points, o->json);
+	hes_points_free(&points);
 	hes_profiles_free(&p);
 	hes_samples_free(&s);
 	hes_store_close(store);
