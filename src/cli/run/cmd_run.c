@@ -299,7 +299,11 @@ static int load_begun(const char *path, struct inputs *in, struct hes_err *err)
 	hes_jobs_free(&planned);
 	if (!rc)
 		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
-	return rc ? rc : run_planner_resume(&in->planner, &in->plan, &in->fleet, err);
+	if (!rc)
+		rc = run_planner_resume(&in->planner, &in->plan, &in->fleet, &in->jobs, err);
+	if (!rc)
+		hes_profiles_hold(&in->planner.measured, in->catalogue.types, in->catalogue.n);
+	return rc;
 }
 
 static int load_new(const char *path, struct inputs *in, struct hes_err *err)
@@ -462,7 +466,7 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 	if (!rc && in->run.progress[0])
 		rc = hes_jobs_set_progress(in->jobs.v, in->jobs.n, "progress", in->run.progress,
 					   err);
-	if (!rc)
+	if (!rc && !in->of_jobs) /* the planner has loaded those of a jobs file */
 		rc = load_profiles(o, in, err);
 	return rc || in->resume || !in->of_jobs
 		       ? rc
@@ -580,7 +584,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.commands = (const char *const *)in->commands,
 		.devices = in->devices,
 		.gpus = in->gpus,
-		.profiles = in->of_jobs ? &in->planner.known.measured : &in->profiles,
+		.profiles = in->of_jobs ? &in->planner.measured : &in->profiles,
 		.store = in->store,
 		.folder = in->run.folder,
 		.mps_folder = in->mps_folder,

@@ -73,14 +73,19 @@ static int load_known(struct run_planner *p, const struct hes_jobs *jobs, bool a
 	return cli_known_load(&from, p->catalogue, p->fleet, out, err);
 }
 
-static int load_all(struct run_planner *p, const struct hes_jobs *jobs, struct hes_err *err)
+/* The runner reads GPU types and @measured without a lock, so both are made before it begins. */
+static int load_all(struct run_planner *p, struct hes_jobs *jobs, struct hes_err *err)
 {
 	int rc = load_known(p, jobs, false, &p->known, err);
 
-	if (!rc)
-		cli_known_fit(&p->known, p->o->predictor != NULL, p->gpus.types, p->gpus.n_types);
-	p->loaded = !rc;
-	return rc;
+	if (rc)
+		return rc;
+	cli_known_fit(&p->known, p->o->predictor != NULL, p->gpus.types, p->gpus.n_types);
+	hes_known_hold(&p->known, p->fleet->limited, p->fleet->n_limited);
+	hes_jobs_take_measured(jobs, &p->known.measured);
+	p->measured = p->known.measured;
+	p->known.measured = (struct hes_profiles){ 0 };
+	return 0;
 }
 
 /* Measured meanwhile. */
@@ -160,10 +165,8 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 	int rc = waiting ? load_all(p, jobs, err)
 			 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs->n);
 
-	if (!rc) {
-		hes_jobs_take_measured(jobs, &p->known.measured);
+	if (!rc)
 		rc = run_planner_check_memory(p->fleet, jobs, err);
-	}
 	if (!rc) {
 		for (size_t i = 0; i < jobs->n; i++)
 			waiting[i] = (uint32_t)i;
@@ -188,7 +191,7 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 
 /* The GPUs of a plan's file as this user can use them now. */
 int run_planner_resume(struct run_planner *p, const struct hes_plan *plan, struct hes_fleet *fleet,
-		       struct hes_err *err)
+		       struct hes_jobs *jobs, struct hes_err *err)
 {
 	int rc = gpus_fleet_load(NULL, p->catalogue, NULL, &p->gpus, err);
 
@@ -201,7 +204,9 @@ int run_planner_resume(struct run_planner *p, const struct hes_plan *plan, struc
 	p->prefer = plan->prefer;
 	p->seed = plan->seed;
 	p->power_cap_mw = plan->power_cap_mw;
-	return rc ? rc : p->policy ? 0 : -ENOENT;
+	if (rc || !p->policy)
+		return rc ? rc : -ENOENT;
+	return load_all(p, jobs, err);
 }
 
 static size_t count_known(const struct run_planner *p, const struct hes_run_now *now)
@@ -218,10 +223,10 @@ int run_planner_again(void *ctx, const struct hes_run_now *now, struct hes_plan 
 {
 	struct run_planner *p = ctx;
 	struct hes_request r;
-	int rc = p->loaded ? 0 : load_all(p, now->jobs, err);
-	size_t n_known = 0;
+	size_t n_known;
+	int rc = 0;
 
-	if (!rc && count_known(p, now) < now->n_waiting)
+	if (count_known(p, now) < now->n_waiting)
 		rc = refresh_known(p, now->jobs, err);
 	if (rc)
 		return rc;
@@ -243,14 +248,14 @@ const struct hes_profiles *run_planner_profiles(struct run_planner *p, const str
 {
 	struct hes_err err;
 
-	p->loaded |= !refresh_known(p, jobs, &err);
+	refresh_known(p, jobs, &err); /* else what was known before */
 	return &p->known.profiles;
 }
 
 void run_planner_close(struct run_planner *p)
 {
-	if (p->loaded)
-		hes_known_free(&p->known);
+	hes_known_free(&p->known);
+	hes_profiles_free(&p->measured);
 	if (p->gpus.types)
 		gpus_fleet_free(&p->gpus);
 }

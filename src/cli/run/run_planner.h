@@ -24,8 +24,9 @@ struct run_planner {
 	uint64_t seed, power_cap_mw;
 	struct gpus_fleet gpus;  /* of this machine */
 	struct hes_fleet *fleet; /* of the run */
-	bool owns_fleet, loaded;
-	struct hes_known known;
+	bool owns_fleet;
+	struct hes_known known;       /* without what was measured; changes while the run goes on */
+	struct hes_profiles measured; /* before the run */
 };
 
 /** Refuse a policy or preference that is not there. @return 0; -EINVAL, -ENOENT: wrong usage */
@@ -46,11 +47,11 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 int run_planner_check_memory(const struct hes_fleet *f, const struct hes_jobs *jobs,
 			     struct hes_err *err);
 
-/** Plan on as a plan was made, on its GPUs. */
+/** Plan on as a plan was made, on its GPUs. What is known of its jobs is loaded. */
 int run_planner_resume(struct run_planner *p, const struct hes_plan *plan, struct hes_fleet *fleet,
-		       struct hes_err *err);
+		       struct hes_jobs *jobs, struct hes_err *err);
 
-/** hes_run_replan_fn; @ctx is the planner. What is known is loaded at the first call. */
+/** hes_run_replan_fn; @ctx is the planner. */
 int run_planner_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
 		      struct hes_err *err);
 
