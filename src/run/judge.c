@@ -174,11 +174,11 @@ void run_decide(struct runner *r, struct run_task *t)
 		return;
 	t->over = t->verdict == HES_VERDICT_DONE || t->verdict == HES_VERDICT_EARLY ||
 		  (own && (t->charged >= r->q->retries || hes_run_why_no_command(t->end.code)));
-	then = t->over              ? "it is given up"
-	       : r->events.stopping ? "it waits for --resume"
-	       : t->gpu->lost       ? "it waits for another GPU, or for --resume"
-	       : t->place->alone    ? "it is tried again alone"
-				    : "it is tried again";
+	then = t->over                        ? "it is given up"
+	       : r->events.stopping           ? "it waits for --resume"
+	       : t->gpu->lost                 ? "it waits for another GPU, or for --resume"
+	       : t->place->alone && !t->alone ? "it is tried again alone"
+					      : "it is tried again";
 	if (t->verdict == HES_VERDICT_FAILED && hes_run_why_no_command(t->end.code))
 		run_tell(&r->log,
 			 "job %s: %s, status %d in attempt %" PRIu32

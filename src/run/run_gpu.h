@@ -65,6 +65,7 @@ struct run_task {
 	/* The attempt that runs, or ran last. */
 	enum run_task_state state;
 	struct hes_attempt attempt;
+	bool alone; /* it began with its GPU to itself, as the next one may have to */
 	double energy_j;
 	bool energy_missing;
 	struct hes_child child;

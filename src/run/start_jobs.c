@@ -156,6 +156,7 @@ static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct 
 		return rc;
 	t->attempt = (struct hes_attempt){ .number = t->tries + 1,
 					   .sm_pct = t->place->alone ? 100 : t->place->sm_pct };
+	t->alone = t->place->alone;
 	run_usage_reset(t, behind_mps(g, t) ? run_memory_limit(t->job, g->queue.memory_mib) : 0);
 	t->energy_j = 0;
 	t->energy_missing = false;
