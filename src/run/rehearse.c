@@ -111,7 +111,8 @@ static void set_clock(const struct hes_run_request *q, struct stage *s, int64_t 
 		act(q, now_us, s, NULL, "unlock the clock");
 }
 
-/* A line for the start, then one for each variable. What came from outside cannot end a line. */
+/* A line for the start, then one for each variable of CUDA: the line says what the HESHARE_ ones
+ * hold. What came from outside cannot end a line. */
 static void put_start(FILE *f, const struct hes_run_request *q, const struct stage *s, size_t place)
 {
 	const struct hes_placement *p = s->placements[place];
@@ -138,6 +139,8 @@ static void put_start(FILE *f, const struct hes_run_request *q, const struct sta
 	fprintf(f, " with %" PRIu32 " %% of the SMs: ", p->sm_pct);
 	hes_visible_put(f, 0, q->commands[p->job]);
 	for (const char *const *v = e.v; *v; v++) {
+		if (strncmp(*v, "HESHARE_", 8) == 0)
+			continue;
 		fputc('\n', f);
 		hes_visible_put(f, 0, *v);
 	}
@@ -221,6 +224,20 @@ static struct stage *next_end(struct stage *v, size_t n, size_t *place)
 	return found;
 }
 
+static void tell_end(const struct hes_run_request *q, const struct stage *s, size_t place,
+		     int64_t now_us)
+{
+	const struct hes_placement *p = s->placements[place];
+	const struct hes_batch *b = &q->plan->queues[s->gpu].batches[s->queue.v[place].batch];
+
+	if (b->unknown)
+		act(q, now_us, s, &q->jobs->v[p->job],
+		    "ends, if it takes %.0f s: how long it takes is not known",
+		    (double)(p->end_us - p->start_us) * 1e-6);
+	else
+		act(q, now_us, s, &q->jobs->v[p->job], "ends, as planned");
+}
+
 static int play(const struct hes_run_request *q, struct stage *v, size_t n, struct hes_err *err)
 {
 	struct stage *s;
@@ -237,7 +254,7 @@ static int play(const struct hes_run_request *q, struct stage *v, size_t n, stru
 		int64_t now_us = s->end_us[place];
 
 		s->queue.v[place].state = RUN_OVER;
-		act(q, now_us, s, &q->jobs->v[s->placements[place]->job], "ends, as planned");
+		tell_end(q, s, place, now_us);
 		rc = admit(q, s, now_us, err);
 		close_stage(q, s, now_us);
 	}

@@ -128,6 +128,15 @@ joules_sum() {
 	[[ "$output" == *"against one job per GPU at the default clock, estimated for 1 of 1 job (1 by profiles"* ]]
 }
 
+@test "a rehearsal makes up no time for an unknown job, and one that was alone is just tried again" {
+	printf 'command\ntest $HESHARE_ATTEMPT = 2\n' >fails.csv
+	run -0 --separate-stderr lab two heshare run fails.csv --dry-run
+	[[ "$output" == *"0.000"*"start attempt 1 "*"600.000"*"ends, if it takes 600 s: how long it takes is not known" ]]
+	[ "$(grep -c = <<<"${output/ATTEMPT = 2/}")" = 2 ] # the GPU, and no MPS
+	run -0 --separate-stderr lab two heshare run fails.csv
+	[[ "$stderr" == *"job 1 failed with status 1 in attempt 1; it is tried again; "* ]]
+}
+
 @test "what cannot work is refused before anything runs" {
 	local wrong=1
 	printf 'id,workload,batch_size,iterations\na,resnet34,8,1500\n' >jobs.csv
