@@ -71,11 +71,16 @@ int hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err 
  */
 void hes_job_workload_of(const char *command, char out[HES_NAME_MAX]);
 /**
- * A workload that is named, of a job without iterations, gets ": whole run" behind its name: what
- * is known of its iterations is of another unit than the run.
+ * The unit of an iteration is part of what a workload is: that of a job without iterations gets
+ * ": whole run" behind its name, once. Readers of jobs call it.
  * @param pattern  the command of jobs without one; may be NULL
+ * @return 0; -ERANGE a given name is too long for that; -EINVAL such a name, with iterations
  */
-void hes_job_name_whole_run(struct hes_job *job, const char *pattern);
+int hes_job_name_unit(struct hes_job *job, const char *pattern, struct hes_err *err);
+/** The name of the same workload where its iterations are counted, as `heshare profile` does. */
+void hes_job_name_iterations(struct hes_job *job, const char *pattern);
+/** Whether one iteration of a workload of this name is a whole run. */
+bool hes_workload_is_whole_run(const char *workload);
 /** The length of the workload's name as the user gave it. */
 int hes_job_workload_given(const struct hes_job *job);
 /** Whether a job's own command is its one iteration, so that only a run measures it. */

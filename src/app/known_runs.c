@@ -26,8 +26,13 @@ static bool is_unknown(const struct known_load *l, const struct hes_known *k,
 	return true;
 }
 
+/* @return 0: it does not say, because its iterations are of another unit */
 static double run_s_of(const struct hes_point *p, const struct hes_job *j)
 {
+	if (j->whole_run)
+		return p->run_s > 0 ? p->run_s : 0;
+	if (hes_workload_is_whole_run(p->workload))
+		return 0;
 	return (p->start_s > 0 ? p->start_s : 0) + (double)j->iterations * p->iteration_us * 1e-6;
 }
 
@@ -40,7 +45,7 @@ static bool average(const struct seen *v, size_t n, const struct hes_job *j, con
 
 	for (size_t i = 0; i < n; i++)
 		if (v[i].script && strcmp(v[i].script, script) == 0 &&
-		    strcmp(v[i].p->gpu_type, type) == 0) {
+		    strcmp(v[i].p->gpu_type, type) == 0 && run_s_of(v[i].p, j) > 0) {
 			sum += log(run_s_of(v[i].p, j));
 			used++;
 		}

@@ -30,7 +30,6 @@
 #define MAX_SECONDS    1e9
 #define MAX_COMMAND    32768
 #define BLANKS         " \t\r\n"
-#define NAME_HASH      14 /* bytes of " #" and 48 bits of a hash */
 
 struct builder {
 	struct hes_jobs jobs;
@@ -99,75 +98,16 @@ static int set_name(char *to, const char *field, const char *text, bool optional
 	return rc;
 }
 
-/* Bytes of the beginning of @text that a name can have, at most @max. A comma separates co-runners
- * in points (core/co_run_text.h). */
-static size_t name_part(const char *text, size_t max)
-{
-	const size_t all = strlen(text);
-	size_t n = 0, one;
-
-	while (n < all && text[n] != ',' && !hes_utf8_is_control(text + n) &&
-	       (one = hes_utf8_character(text + n, all - n)) && n + one <= max)
-		n += one;
-	return n;
-}
-
-#define WHOLE_RUN ": whole run"
-
-void hes_job_workload_of(const char *command, char out[HES_NAME_MAX])
-{
-	const uint64_t hash = hes_hash_text(HES_HASH_START, command);
-	size_t n = strlen(command);
-
-	if (n && name_part(command, HES_NAME_MAX - 1) == n) {
-		memcpy(out, command, n + 1);
-		return;
-	}
-	n = name_part(command, HES_NAME_MAX - 1 - NAME_HASH);
-	snprintf(out, HES_NAME_MAX, "%.*s%s%012" PRIx64, (int)n, command,
-		 n && command[n - 1] == ' ' ? "#" : " #", hash >> 16);
-}
-
-void hes_job_name_whole_run(struct hes_job *job, const char *pattern)
-{
-	const char *command = job->command ? job->command : pattern ? pattern : "";
-	const size_t n = strlen(job->workload);
-	char own[HES_NAME_MAX];
-
-	hes_job_workload_of(command, own);
-	if (job->whole_run && strcmp(own, job->workload) != 0 &&
-	    n + sizeof(WHOLE_RUN) <= sizeof(job->workload))
-		strcpy(job->workload + n, WHOLE_RUN);
-}
-
-int hes_job_workload_given(const struct hes_job *job)
-{
-	const size_t n = strlen(job->workload), end = sizeof(WHOLE_RUN) - 1;
-
-	return (int)(job->whole_run && n > end && strcmp(job->workload + n - end, WHOLE_RUN) == 0
-			     ? n - end
-			     : n);
-}
-
-bool hes_job_is_script(const struct hes_job *job)
-{
-	return job->whole_run && job->command;
-}
-
-int hes_job_fail_script(const struct hes_job *job, struct hes_err *err)
-{
-	return hes_fail(err, -ENOENT,
-			"job %s: \"%s\" was never measured; heshare run runs such a job alone, and "
-			"measures it for the next plan",
-			job->id, job->workload);
-}
-
 /* Without a workload, it is the command, or the pattern of all commands. */
 static int set_workload(struct hes_job *job, const char *text, const char *pattern,
 			struct hes_err *err)
 {
-	if (*text)
-		return set_name(job->workload, "workload", text, false, err);
+	int rc;
+
+	if (*text) {
+		rc = set_name(job->workload, "workload", text, false, err);
+		return rc ? rc : hes_job_name_unit(job, pattern, err);
+	}
 	if (!job->command && pattern && strstr(pattern, "{workload}"))
 		return hes_fail(err, -EINVAL, "workload: empty; the command needs it: %.80s",
 				pattern);
@@ -175,7 +115,7 @@ static int set_workload(struct hes_job *job, const char *text, const char *patte
 		return hes_fail(err, -EINVAL,
 				"command: empty; a job needs a command or a workload");
 	hes_job_workload_of(job->command ? job->command : pattern, job->workload);
-	return 0;
+	return hes_job_name_unit(job, pattern, err);
 }
 
 /* Without an id, it is the number of the job in its file. */

@@ -101,7 +101,8 @@ static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 		if (!out->command)
 			return hes_fail(err, -ENOMEM, "command: out of memory");
 	}
-	return read_progress(o, out, err);
+	rc = hes_job_name_unit(out, NULL, err);
+	return rc ? rc : read_progress(o, out, err);
 }
 
 static int check_ids(const struct hes_jobs *jobs, struct hes_err *err)

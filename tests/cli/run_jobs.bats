@@ -137,6 +137,21 @@ joules_sum() {
 	[[ "$stderr" == *"job 1 failed with status 1 in attempt 1; it is tried again; "* ]]
 }
 
+@test "iterations that profile counted are no whole run of the same command" {
+	printf '#!/bin/sh\nexec vgpu-task --workload resnet50 --batch 16 --iterations 4000 --every 1\n' >long.sh
+	chmod +x long.sh
+	printf 'command\n./long.sh\n' >long.csv
+	printf 'command,iterations\n./long.sh,4000\n' >counted.csv
+	lab two heshare profile --jobs long.csv --samples 0 --gpus 0 --warm-up 5 --window 10 --repeats 2
+	run -0 --separate-stderr lab two heshare run long.csv
+	[[ "$stderr" == *"1 job on 2 GPUs: 1 unknown; it runs alone and is measured"* ]]
+	[ "$(sqlite3 store.db 'SELECT DISTINCT workload FROM points ORDER BY 1')" = $'./long.sh\n./long.sh: whole run' ]
+	# Both are measured now, each in its unit: the planned times are alike.
+	lab two heshare plan long.csv --gpus 0 -o long.json
+	lab two heshare plan counted.csv --gpus 0 -o counted.json
+	jq -es '.[0].predicted.makespan_us / .[1].predicted.makespan_us | . > 0.8 and . < 1.25' long.json counted.json
+}
+
 @test "what cannot work is refused before anything runs" {
 	local wrong=1
 	printf 'id,workload,batch_size,iterations\na,resnet34,8,1500\n' >jobs.csv

@@ -140,7 +140,7 @@ lab() { # SPEED COMMAND...
 		sqlite3 store.db "SELECT workload, windows > 1, abs(start_s + iteration_us / 1e6 - run_s) < 0.01, progress FROM points"
 	END
 	lab 20 bash script
-	[ "$output" = $'[null,null,null]\n0\n./train.sh|1|1|' ]
+	[ "$output" = $'[null,null,null]\n0\n./train.sh: whole run|1|1|' ]
 }
 
 @test "of jobs that were unknown when the run began samples are kept, too, but not in another unit" {

@@ -77,7 +77,7 @@ static struct hes_job some_jobs[] = {
 	  .memory_mib = 0,
 	  .weight = 1 },
 	{ .id = "3",
-	  .workload = "python3 a.py",
+	  .workload = "python3 a.py: whole run",
 	  .batch_size = 1,
 	  .iterations = 1,
 	  .whole_run = true,
@@ -176,11 +176,11 @@ TEST(a_file_with_the_one_column_command_is_enough)
 		const char *command, *workload;
 	} expected[] = {
 		{ "python3 train.py --sizes 1,2 --name \"a b\"",
-		  "python3 train.py --sizes 1 #a14f3123d6c1" },
-		{ "echo \"x, y\"", "echo \"x #35316ea27f3c" },
-		{ "\"/opt/my tools/run\" --x", "\"/opt/my tools/run\" --x" },
-		{ "python3 a.py", "python3 a.py" },
-		{ "python3 a.py", "python3 a.py" },
+		  "python3 train.py --siz #a14f3123d6c1: whole run" },
+		{ "echo \"x, y\"", "echo \"x #35316ea27f3c: whole run" },
+		{ "\"/opt/my tools/run\" --x", "\"/opt/my tools/run\" --x: whole run" },
+		{ "python3 a.py", "python3 a.py: whole run" },
+		{ "python3 a.py", "python3 a.py: whole run" },
 	};
 	char id[8];
 	struct hes_jobs jobs;
@@ -214,7 +214,7 @@ TEST(a_file_without_workload_and_command_has_the_pattern_as_its_workload)
 	if (hes_jobs_load_for("./train.sh {batch}", path, &jobs, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(jobs.n, 2);
-	assert_string_equal(jobs.v[1].workload, "./train.sh {batch}");
+	assert_string_equal(jobs.v[1].workload, "./train.sh {batch}: whole run");
 	assert_int_equal(jobs.v[1].batch_size, 16);
 	assert_null(jobs.v[1].command);
 	assert_null(jobs.unread);
@@ -250,6 +250,48 @@ TEST(a_command_that_is_no_name_gets_its_beginning_and_a_hash)
 	assert_string_equal(names[0], commands[0]);
 	assert_int_equal(strncmp(names[1], "123456789 123456789 123456789 123 #", 35), 0);
 	assert_int_equal(strncmp(names[3], "a #", 3), 0);
+}
+
+/* "profile" counts iterations, and a job without a number of them is its whole run. */
+TEST(a_whole_run_is_another_workload_than_its_iterations)
+{
+	static const char text[] =
+		"workload,iterations,command\n"
+		",,./a.sh\n"
+		",,python3 train.py --model resnet50 --epochs 3\n"
+		",,python3 train.py --model resnet50 --epochs 4\n"
+		",,python3 train.py --model resnet50 --epochs 5 --name first-trial\n"
+		"net,,./a.sh\n"
+		"net: whole run,,./a.sh\n";
+	struct hes_jobs whole, counted;
+	struct hes_job job;
+	struct hes_err err;
+
+	if (hes_jobs_load(write_text("jobs.csv", text), &whole, &err))
+		fail_msg("%s", err.msg);
+	assert_string_equal(whole.v[0].workload, "./a.sh: whole run");
+	assert_string_equal(whole.v[4].workload, "net: whole run");
+	assert_string_equal(whole.v[5].workload, "net: whole run");
+	assert_int_equal(hes_job_workload_given(&whole.v[4]), 3);
+	for (size_t i = 0; i < 4; i++) {
+		char own[HES_NAME_MAX];
+
+		hes_job_workload_of(whole.v[i].command, own);
+		assert_string_not_equal(own, whole.v[i].workload);
+		assert_true(hes_workload_is_whole_run(whole.v[i].workload));
+		assert_string_not_equal(whole.v[i].workload, whole.v[(i + 1) % 4].workload);
+		job = whole.v[i];
+		hes_job_name_iterations(&job, NULL);
+		assert_string_equal(job.workload, own);
+	}
+	job = whole.v[4];
+	hes_job_name_iterations(&job, NULL);
+	assert_string_equal(job.workload, "net");
+	hes_jobs_free(&whole);
+	if (hes_jobs_load(write_text("jobs.csv", "iterations,command\n5,./a.sh\n"), &counted, &err))
+		fail_msg("%s", err.msg);
+	assert_string_equal(counted.v[0].workload, "./a.sh");
+	hes_jobs_free(&counted);
 }
 
 TEST(columns_that_are_no_field_are_noted)
@@ -290,6 +332,12 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		{ "id,command\na,run --sizes 1,2\n",
 		  ":2: 3 fields where the header has 2; put a field with a comma in it into "
 		  "quotes" },
+		{ "workload\n1234567890 1234567890 1234567890 1234\n",
+		  ":2: workload: \"1234567890 1234567890 1234567890 1234\" has 37 bytes; a job "
+		  "without "
+		  "iterations may have 36" },
+		{ "workload,iterations\nnet: whole run,5\n",
+		  ":2: workload: \"net: whole run\" is a job without iterations; leave the" },
 		{ "command,progress\ntrue,step \\d+\n",
 		  ":2: progress: \"step \\d+\": byte 1: it has no group" },
 		{ "id,command\n2,true\n,false\n", ":3: id: \"2\" is also job 1" },

@@ -508,6 +508,7 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 	assert_int_equal(jobs.v[2].iterations, 1000000000000);
 	assert_false(jobs.v[2].whole_run);
 	assert_true(jobs.v[3].whole_run);
+	assert_string_equal(jobs.v[3].workload, "net: whole run");
 	assert_string_equal(jobs.v[3].progress, progress);
 	assert_null(jobs.v[2].progress);
 	assert_int_equal(jobs.v[3].iterations, 1);

@@ -158,9 +158,10 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < jobs.n && !rc; i++) {
-		const struct hes_job *from = &jobs.v[i];
+		struct hes_job *from = &jobs.v[i];
 		const char *command = *template ? template : from->command;
 
+		hes_job_name_iterations(from, template);
 		if (find_job(j, from->workload, from->batch_size))
 			continue;
 		if (!command)

@@ -343,8 +343,6 @@ static int load_jobs(const struct add_opts *o, const char *path, struct inputs *
 		struct hes_job *job = &in->new.v[i];
 
 		rc = check_job(in, job, err);
-		if (jobs_file_has_run(&in->view.run))
-			hes_job_name_whole_run(job, o->command);
 		job->deadline_us += job->has_deadline ? now_us - job->arrival_us : 0;
 		job->arrival_us = now_us;
 	}

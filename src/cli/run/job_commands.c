@@ -74,10 +74,14 @@ static int read_list(const char *path, struct patterns **out, struct hes_err *er
 	return rc;
 }
 
-static const char *pattern_of(const struct patterns *p, const char *workload, const char *other)
+static const char *pattern_of(const struct patterns *p, const struct hes_job *job,
+			      const char *other)
 {
+	const size_t n = (size_t)hes_job_workload_given(job);
+
 	for (size_t i = 0; p && i < p->n; i++)
-		if (strcmp(p->v[i].workload, workload) == 0)
+		if (strlen(p->v[i].workload) == n &&
+		    memcmp(p->v[i].workload, job->workload, n) == 0)
 			return p->v[i].command;
 	return other;
 }
@@ -85,7 +89,7 @@ static const char *pattern_of(const struct patterns *p, const char *workload, co
 static int command_of(const struct hes_job *job, const struct patterns *p, const char *other,
 		      char **out, struct hes_err *err)
 {
-	const char *pattern = pattern_of(p, job->workload, other);
+	const char *pattern = pattern_of(p, job, other);
 
 	if (job->command) {
 		*out = strdup(job->command);

@@ -248,8 +248,6 @@ int jobs_file_load(const char *path, const struct jobs_file_commands *c,
 	struct hes_jobs jobs = { 0 };
 	int rc = cli_jobs_load("run", c->pattern, path, true, &jobs, err);
 
-	for (size_t i = 0; i < jobs.n && !rc; i++)
-		hes_job_name_whole_run(&jobs.v[i], c->pattern);
 	if (!rc && c->progress)
 		rc = hes_jobs_set_progress(jobs.v, jobs.n, "--progress", c->progress, err);
 	if (!rc && planned && jobs.made_ids)

@@ -1,0 +1,121 @@
+/*
+ * workload_name.c - the workload of a job that names none, and that of a whole run; see job.h.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "heshare/job.h"
+
+#define NAME_HASH     14 /* bytes of " #" and 48 bits of a hash */
+#define WHOLE_RUN     ": whole run"
+#define WHOLE_RUN_LEN (sizeof(WHOLE_RUN) - 1)
+
+/* Bytes of the beginning of @text that a name can have, at most @max. A comma separates co-runners
+ * in points (core/co_run_text.h). */
+static size_t name_part(const char *text, size_t max)
+{
+	const size_t all = strlen(text);
+	size_t n = 0, one;
+
+	while (n < all && text[n] != ',' && !hes_utf8_is_control(text + n) &&
+	       (one = hes_utf8_character(text + n, all - n)) && n + one <= max)
+		n += one;
+	return n;
+}
+
+/* @param max  bytes of the name, at most HES_NAME_MAX - 1 */
+static void name_command(const char *command, size_t max, char out[HES_NAME_MAX])
+{
+	const uint64_t hash = hes_hash_text(HES_HASH_START, command);
+	size_t n = strlen(command);
+
+	if (n && name_part(command, max) == n) {
+		memcpy(out, command, n + 1);
+		return;
+	}
+	n = name_part(command, max - NAME_HASH);
+	snprintf(out, HES_NAME_MAX, "%.*s%s%012" PRIx64, (int)n, command,
+		 n && command[n - 1] == ' ' ? "#" : " #", hash >> 16);
+}
+
+void hes_job_workload_of(const char *command, char out[HES_NAME_MAX])
+{
+	name_command(command, HES_NAME_MAX - 1, out);
+}
+
+static void name_whole_run(const char *command, char out[HES_NAME_MAX])
+{
+	name_command(command, HES_NAME_MAX - 1 - WHOLE_RUN_LEN, out);
+	strcat(out, WHOLE_RUN);
+}
+
+bool hes_workload_is_whole_run(const char *workload)
+{
+	const size_t n = strlen(workload);
+
+	return n > WHOLE_RUN_LEN && strcmp(workload + n - WHOLE_RUN_LEN, WHOLE_RUN) == 0;
+}
+
+int hes_job_name_unit(struct hes_job *job, const char *pattern, struct hes_err *err)
+{
+	const char *command = job->command ? job->command : pattern ? pattern : "";
+	const size_t n = strlen(job->workload);
+	char own[HES_NAME_MAX];
+
+	if (hes_workload_is_whole_run(job->workload))
+		return job->whole_run
+			       ? 0
+			       : hes_fail(err, -EINVAL,
+					  "workload: \"%s\" is a job without iterations; leave the "
+					  "iterations out, or take another name",
+					  job->workload);
+	if (!job->whole_run)
+		return 0;
+	hes_job_workload_of(command, own);
+	if (strcmp(own, job->workload) == 0)
+		name_whole_run(command, job->workload);
+	else if (n + WHOLE_RUN_LEN < HES_NAME_MAX)
+		strcpy(job->workload + n, WHOLE_RUN);
+	else
+		return hes_fail(err, -ERANGE,
+				"workload: \"%s\" has %zu bytes; a job without iterations may have "
+				"%zu, because \"" WHOLE_RUN "\" is added",
+				job->workload, n, HES_NAME_MAX - 1 - WHOLE_RUN_LEN);
+	return 0;
+}
+
+void hes_job_name_iterations(struct hes_job *job, const char *pattern)
+{
+	const char *command = job->command ? job->command : pattern ? pattern : "";
+	char whole[HES_NAME_MAX];
+
+	name_whole_run(command, whole);
+	if (strcmp(whole, job->workload) == 0)
+		hes_job_workload_of(command, job->workload);
+	job->workload[hes_job_workload_given(job)] = '\0';
+}
+
+int hes_job_workload_given(const struct hes_job *job)
+{
+	const size_t n = strlen(job->workload);
+
+	return (int)(job->whole_run && hes_workload_is_whole_run(job->workload) ? n - WHOLE_RUN_LEN
+										: n);
+}
+
+bool hes_job_is_script(const struct hes_job *job)
+{
+	return job->whole_run && job->command;
+}
+
+int hes_job_fail_script(const struct hes_job *job, struct hes_err *err)
+{
+	return hes_fail(err, -ENOENT,
+			"job %s: \"%s\" was never measured; heshare run runs such a job alone, and "
+			"measures it for the next plan",
+			job->id, job->workload);
+}
