@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
 
@@ -134,9 +135,9 @@ static int add_nodes(const char *file, unsigned i, const struct doc_node *node,
 		if (limit_w != 0 && !(limit_w * 1e3 > types[k]->idle_power_mw && limit_w <= 10000))
 			return hes_fail(err, -ERANGE,
 					"%s: nodes[%u].gpus[%u].power_limit_w: %g is not above the "
-					"%g W that a %s draws when idle, and at most 10000",
+					"%g W that %s %s draws when idle, and at most 10000",
 					file, i, k, limit_w, types[k]->idle_power_mw * 1e-3,
-					types[k]->name);
+					hes_article(types[k]->name), types[k]->name);
 		types[k] = hes_fleet_limit(f, types[k], limit_w);
 	}
 	if (!node->repeat)

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/hash_map.h"
 #include "base/json.h"
+#include "base/plural.h"
 #include "core/plan_json.h"
 
 #define FORMAT  "heshare-plan"
@@ -464,8 +465,9 @@ static size_t read_gpu_name(struct reader *r, size_t entry, const json_t *o)
 	if (gpu < 0)
 		refuse_as(r, -ENOENT, "gpu", "no GPU \"%s\" in fleet %s", name, r->fleet->name);
 	else if (type && strcmp(r->fleet->gpus[gpu].type->name, type) != 0)
-		refuse_as(r, -EINVAL, "type", "%s is a %s in the fleet, not a %s", name,
-			  r->fleet->gpus[gpu].type->name, type);
+		refuse_as(r, -EINVAL, "type", "%s is %s %s in the fleet, not %s %s", name,
+			  hes_article(r->fleet->gpus[gpu].type->name),
+			  r->fleet->gpus[gpu].type->name, hes_article(type), type);
 	return r->rc ? 0 : (size_t)gpu;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "partition/groups.h"
 #include "partition/split_search.h"
 
@@ -162,8 +163,8 @@ static int grouping_prepare(struct grouping *x, struct hes_err *err)
 	x->n_types = hes_fleet_types(p->fleet, x->types, MAX_TYPES);
 	for (size_t t = 0; t < x->n_types; t++)
 		if (!partition_type_model(x->m, x->types[t]))
-			return hes_fail(err, -EINVAL, "the model was not trained for a %s",
-					x->types[t]->name);
+			return hes_fail(err, -EINVAL, "the model was not trained for %s %s",
+					hes_article(x->types[t]->name), x->types[t]->name);
 	x->jobs = calloc(p->n * x->n_types, sizeof(*x->jobs));
 	if (!x->jobs)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", p->n);
@@ -194,7 +195,8 @@ static int split_group(const struct grouping *x, uint32_t kind, struct hes_parti
 	if (!g->n)
 		return 0;
 	if (!can_run(x, kind, g->job, g->n))
-		return hes_fail(err, -ENOSPC, "a job cannot run on a %s", p.g->name);
+		return hes_fail(err, -ENOSPC, "a job cannot run on %s %s", hes_article(p.g->name),
+				p.g->name);
 	rc = split_search(&p, &splits, err);
 	if (rc)
 		return rc;

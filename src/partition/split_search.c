@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "partition/split_search.h"
 
 #define PRICES      9     /* of a watt, from nothing to four times what the first split pays */
@@ -412,10 +413,11 @@ static int split_check(const struct split_problem *p, struct hes_err *err)
 	}
 	if (memory > p->g->memory_mib)
 		return hes_fail(err, -ENOSPC,
-				"these jobs need %llu MiB of memory and a %s has %u MiB; share "
+				"these jobs need %llu MiB of memory and %s %s has %u MiB; share "
 				"with fewer jobs, or take smaller "
 				"batches",
-				(unsigned long long)memory, p->g->name, p->g->memory_mib);
+				(unsigned long long)memory, hes_article(p->g->name), p->g->name,
+				p->g->memory_mib);
 	if (least > p->levels)
 		return hes_fail(err, -EINVAL,
 				"%zu jobs have no split in steps of %u %% with at least the shares "
@@ -505,7 +507,8 @@ static int problem_init(struct split_problem *p, struct split_job *job,
 	if (p->step > 50)
 		return hes_fail(err, -EINVAL, "a step of %u %%; it must be from 1 to 50", p->step);
 	if (!p->m)
-		return hes_fail(err, -EINVAL, "the model was not trained for a %s", g->name);
+		return hes_fail(err, -EINVAL, "the model was not trained for %s %s",
+				hes_article(g->name), g->name);
 	p->levels = 100 / p->step;
 	p->clock_mhz = jobs[0]->clock_mhz;
 	p->base_w = type_model_base_w(p->m, jobs[0]->clock_mhz);

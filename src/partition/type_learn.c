@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "partition/type_model.h"
 
 #define LEAST_SETS 5  /* of the paper's method */
@@ -390,9 +391,10 @@ int type_model_learn(struct type_model *m, const struct hes_points *p,
 		rc = hes_fail(err, -EINVAL,
 			      "the paper's method learns from jobs that share a GPU, at least %d "
 			      "sets of them; %zu %s measured "
-			      "on a %s; heshare profile NAME --beside OTHER/BATCH -- COMMAND "
+			      "on %s %s; heshare profile NAME --beside OTHER/BATCH -- COMMAND "
 			      "measures more",
-			      LEAST_SETS, sets.n, sets.n == 1 ? "was" : "were", m->g->name);
+			      LEAST_SETS, sets.n, sets.n == 1 ? "was" : "were",
+			      hes_article(m->g->name), m->g->name);
 	free(sets.v);
 	return rc;
 }

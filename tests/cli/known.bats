@@ -36,6 +36,11 @@ setup() {
 	run -0 "$HESHARE" predict mynet --batch 8 --gpu T4 --json
 	measured=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $c["batch_size"] == 8 { print $c["iteration_us"] }' mine.csv)
 	jq -e --argjson us "$measured" '.known == "measured" and (.iteration_us / $us | . > 0.95 and . < 1.05)' <<<"$output"
+	# A whole run takes seconds, and fewer than one a second.
+	awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } NR > 1 { $c["iteration_us"] *= 5000 } 1' mine.csv >long.csv
+	run -0 "$HESHARE" predict mynet --batch 8 --gpu T4 --profiles long.csv
+	grep -E '^  an iteration +([0-9]+ min )?[0-9.]+ s ' <<<"$output"
+	grep -E '^  items a second +0\.[0-9]*[1-9]' <<<"$output"
 	run -0 "$HESHARE" simulate jobs.csv -f T4.yaml --burst -p joint,exclusive --json
 	jq -e '.jobs_known.measured == 2 and (.fitted[0].workload == "mynet")' <<<"$output"
 	run -0 "$HESHARE" simulate jobs.csv -f T4.yaml --burst --plan plan.json

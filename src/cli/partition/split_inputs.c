@@ -480,16 +480,17 @@ static void tell_missing(const struct partition_inputs *in, const struct partiti
 		snprintf(batch, sizeof(batch), " --batch %u", p ? p->batch_size : job->batch_size);
 	if (here)
 		hes_fail(err, -ENOENT,
-			 "%s/%u was not measured alone at two shares or more on a %s at %u MHz; "
+			 "%s/%u was not measured alone at two shares or more on %s %s at %u MHz; "
 			 "run: heshare profile %s%s "
 			 "--shares 10..100 --clocks %u -- %.200s",
-			 here->workload, here->batch_size, g->name, clock_mhz, job->workload, batch,
-			 clock_mhz, command);
+			 here->workload, here->batch_size, hes_article(g->name), g->name, clock_mhz,
+			 job->workload, batch, clock_mhz, command);
 	else if (p)
 		hes_fail(err, -ENOENT,
-			 "%s was measured on a %s and not on a %s; on a machine with one, run: "
+			 "%s was measured on %s %s and not on %s %s; on a machine with one, run: "
 			 "heshare profile %s%s -- %.200s",
-			 job->workload, p->gpu_type, g->name, job->workload, batch, command);
+			 job->workload, hes_article(p->gpu_type), p->gpu_type, hes_article(g->name),
+			 g->name, job->workload, batch, command);
 	else
 		hes_fail(err, -ENOENT,
 			 "%s has no measured points of %s%s; run: heshare profile %s%s -- COMMAND",
@@ -513,8 +514,9 @@ static void tell_missing_modelled(const struct partition_name *job, const struct
 			 "--clocks: %u MHz is not among the clocks of a modelled %s: %s", clock_mhz,
 			 g->name, list);
 	else
-		hes_fail(err, -ENOSPC, "%s/%u needs more memory than the %u MiB of a %s",
-			 job->workload, job->batch_size, g->memory_mib, g->name);
+		hes_fail(err, -ENOSPC, "%s/%u needs more memory than the %u MiB of %s %s",
+			 job->workload, job->batch_size, g->memory_mib, hes_article(g->name),
+			 g->name);
 }
 
 const struct hes_share_profile *partition_find(const struct partition_inputs *in,

@@ -198,9 +198,10 @@ static void print_model(const struct partition_answer *a)
 
 	printf("Predicted from each job alone at several shares (%s)", a->what);
 	if (!m->learnt) {
-		printf(".\n%zu co-run%s of jobs on a %s %s measured; %s To measure more:\n"
+		printf(".\n%zu co-run%s of jobs on %s %s %s measured; %s To measure more:\n"
 		       "heshare profile %s --batch %u --beside %s/%u --clocks default -- %s\n",
-		       m->sets, hes_s(m->sets), a->g->name, m->sets == 1 ? "was" : "were",
+		       m->sets, hes_s(m->sets), hes_article(a->g->name), a->g->name,
+		       m->sets == 1 ? "was" : "were",
 		       m->sets ? "they set how much jobs slow each other down."
 			       : "how much jobs slow each other down is a guess.",
 		       p->workload, p->batch_size, q->workload, q->batch_size,
@@ -208,7 +209,8 @@ static void print_model(const struct partition_answer *a)
 							     : "COMMAND");
 		return;
 	}
-	printf(", corrected by %zu co-runs of jobs on a %s.\n", m->sets, a->g->name);
+	printf(", corrected by %zu co-runs of jobs on %s %s.\n", m->sets, hes_article(a->g->name),
+	       a->g->name);
 	printf("Error on %s: %.1f %% of throughput, %.1f %% of GPU power.%s\n",
 	       m->unseen ? "jobs never seen together" : "splits never seen, of the same jobs",
 	       100 * m->rate_error, 100 * m->power_error,

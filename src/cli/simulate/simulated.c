@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/plural.h"
 #include "base/texts.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
@@ -75,10 +76,10 @@ static int set_static_clocks(const char *text, struct hes_catalogue *c, struct h
 			rc = hes_fail(
 				err, -EINVAL,
 				"--static-clocks: %" PRIu64
-				" MHz is none of the clocks of a %s: %u to %u MHz in steps of "
+				" MHz is none of the clocks of %s %s: %u to %u MHz in steps of "
 				"%g",
-				mhz, g->name, g->clock_min_mhz, g->clock_default_mhz,
-				g->clock_step_mhz);
+				mhz, hes_article(g->name), g->name, g->clock_min_mhz,
+				g->clock_default_mhz, g->clock_step_mhz);
 		if (!rc)
 			c->types[g - c->types].clock_static_mhz = (uint32_t)mhz;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
@@ -190,13 +191,22 @@ static json_t *interval_json(const struct hes_estimate *e, double coverage)
 			 "power_high_w", e->power_high_mw * 1e-3);
 }
 
+/* Iterations take milliseconds, whole runs of scripts up to days. */
+static const char *iteration_text(char out[HES_QUANTITY_MAX], double us)
+{
+	if (us >= 1e6)
+		return hes_time_text(out, us);
+	snprintf(out, HES_QUANTITY_MAX, "%.3f ms", us * 1e-3);
+	return out;
+}
+
 static void print_interval(const struct hes_estimate *e, double coverage)
 {
-	char why[HES_OUTSIDE_TEXT];
+	char why[HES_OUTSIDE_TEXT], low[HES_QUANTITY_MAX], high[HES_QUANTITY_MAX];
 
-	printf("  %.0f %% interval    %.3f to %.3f ms, %.1f to %.1f W\n", 100 * coverage,
-	       e->iteration_low_us * 1e-3, e->iteration_high_us * 1e-3, e->power_low_mw * 1e-3,
-	       e->power_high_mw * 1e-3);
+	printf("  %.0f %% interval    %s to %s, %.1f to %.1f W\n", 100 * coverage,
+	       iteration_text(low, e->iteration_low_us), iteration_text(high, e->iteration_high_us),
+	       e->power_low_mw * 1e-3, e->power_high_mw * 1e-3);
 	if (!e->outside)
 		return;
 	hes_outside_text(e->outside, why);
@@ -210,6 +220,7 @@ static int print_prediction(const struct query_line *q, bool json)
 	double coverage = hes_predictor_about(q->known->predictor)->options.coverage;
 	struct hes_estimate e;
 	double items_per_s, slowdown, watts;
+	char time[HES_QUANTITY_MAX];
 	const struct hes_known_row row =
 		hes_known_of(q->known, q->task.workload, q->task.batch_size, q->gpu->name);
 
@@ -234,9 +245,10 @@ static int print_prediction(const struct query_line *q, bool json)
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n",
 	       q->task.workload, q->task.batch_size, q->gpu->name, q->setting.sm_pct,
 	       q->setting.clock_mhz, q->co_runners.jobs);
-	printf("  an iteration     %.3f ms (%.2f times as long as alone)\n", e.iteration_us * 1e-3,
-	       slowdown);
-	printf("  items a second   %.1f\n", items_per_s);
+	printf("  an iteration     %s (%.2f times as long as alone)\n",
+	       iteration_text(time, e.iteration_us), slowdown);
+	printf(items_per_s < 10 ? "  items a second   %.3g\n" : "  items a second   %.1f\n",
+	       items_per_s);
 	printf("  GPU power        %.1f W (%.1f W before it started)\n", watts,
 	       q->co_runners.power_mw * 1e-3);
 	print_interval(&e, coverage);
