@@ -64,8 +64,9 @@ static void add_node(const struct hes_run_live *l, struct totals *t)
 		add_gpu(&l->gpus[i], t);
 	for (size_t i = 0; i < l->n_jobs; i++)
 		json_array_append_new(
-			t->jobs, json_pack("{s:s, s:o, s:f}", "job", l->jobs[i].job, "done",
+			t->jobs, json_pack("{s:s, s:o, s:I, s:f}", "job", l->jobs[i].job, "done",
 					   cli_json_maybe(l->jobs[i].done >= 0, l->jobs[i].done),
+					   "iterations", (json_int_t)l->jobs[i].iterations,
 					   "left_s", (double)l->jobs[i].left_us * 1e-6));
 	t->left_us = l->left_us > t->left_us ? l->left_us : t->left_us;
 	t->running += l->n_jobs;

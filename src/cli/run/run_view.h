@@ -20,7 +20,8 @@ enum run_view_runner {
 struct run_view_job {
 	const struct hes_run_job *job;
 	const struct hes_attempt *attempt;
-	double done; /* part of its iterations; below 0: not known */
+	double done;         /* part of its iterations; below 0: not known */
+	uint64_t iterations; /* by its progress; 0: none */
 	bool has_left;
 	int64_t left_us;
 };

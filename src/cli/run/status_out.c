@@ -119,14 +119,18 @@ static void print_gpus(FILE *f, const struct hes_run_live *l)
 
 static void print_running(FILE *f, const struct run_view *v)
 {
-	char left[HES_QUANTITY_MAX], done[16], clock[16];
+	char left[HES_QUANTITY_MAX], done[32], clock[16];
 
 	fprintf(f, "\n  %-16s %-16s %-16s %5s %6s %6s %12s\n", "job", "workload", "GPU", "SM %",
 		"MHz", "done", "time left");
 	for (size_t i = 0; i < v->n_running; i++) {
 		const struct run_view_job *r = &v->running[i];
 
-		snprintf(done, sizeof(done), "%.0f %%", r->done * 100);
+		snprintf(done, sizeof(done), "-");
+		if (r->done >= 0)
+			snprintf(done, sizeof(done), "%.0f %%", r->done * 100);
+		else if (r->iterations)
+			snprintf(done, sizeof(done), "at %" PRIu64, r->iterations);
 		snprintf(clock, sizeof(clock), "%" PRIu32, r->attempt->clock_mhz);
 		fputs("  ", f);
 		hes_visible_put(f, 16, r->job->job);
@@ -135,7 +139,7 @@ static void print_running(FILE *f, const struct run_view *v)
 		fputc(' ', f);
 		hes_visible_put(f, 16, r->job->gpu);
 		fprintf(f, " %5" PRIu32 " %6s %6s %12s\n", r->attempt->sm_pct,
-			r->attempt->clock_mhz ? clock : "-", r->done < 0 ? "-" : done,
+			r->attempt->clock_mhz ? clock : "-", done,
 			r->has_left ? time_text(left, r->left_us) : "-");
 	}
 }
@@ -184,17 +188,19 @@ static json_t *job_json(const struct run_view *v, const struct hes_run_job *j,
 	const bool over = j->state != HES_RUN_JOB_WAITING;
 	const uint32_t mhz = r ? r->attempt->clock_mhz : 0;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
-			 (json_int_t)j->sm_pct, "clock_mhz", cli_json_maybe(mhz > 0, mhz), "state",
-			 r ? "running" : hes_run_job_state_names[j->state], "added",
-			 j->arrival_us > 0, "planned_end_s", (double)j->planned_end_us * 1e-6,
-			 "start_s", seconds(over || r, r ? r->attempt->started_us : j->start_us),
-			 "end_s", seconds(over, j->end_us), "done",
-			 cli_json_maybe(r && r->done >= 0, r ? r->done : 0), "left_s",
-			 seconds(r && r->has_left, r ? r->left_us : 0), "attributed_j",
-			 cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3),
-			 "failure", job_failure_json(j, v->run.folder, v->by_node));
+	return json_pack(
+		"{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
+		(json_int_t)j->sm_pct, "clock_mhz", cli_json_maybe(mhz > 0, mhz), "state",
+		r ? "running" : hes_run_job_state_names[j->state], "added", j->arrival_us > 0,
+		"planned_end_s", (double)j->planned_end_us * 1e-6, "start_s",
+		seconds(over || r, r ? r->attempt->started_us : j->start_us), "end_s",
+		seconds(over, j->end_us), "done",
+		cli_json_maybe(r && r->done >= 0, r ? r->done : 0), "iterations",
+		r && r->iterations ? json_integer((json_int_t)r->iterations) : json_null(),
+		"left_s", seconds(r && r->has_left, r ? r->left_us : 0), "attributed_j",
+		cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3), "failure",
+		job_failure_json(j, v->run.folder, v->by_node));
 }
 
 static json_t *jobs_json(const struct run_view *v)
