@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +22,11 @@ struct translation {
 	size_t at;               /* of text */
 	char out[8 * HES_COUNT_PATTERN_MAX];
 	size_t n;
-	unsigned groups, group;  /* so far; the one that is the count, 0: none yet */
-	size_t open[MAX_GROUPS]; /* where the groups begin that are not closed */
+	unsigned groups, group;      /* so far; the one that is the count, 0: none yet */
+	size_t count_from, count_to; /* what is in it, within out */
+	size_t count_depth;          /* n_open within it */
+	size_t count_at;             /* where it begins in text */
+	size_t open[MAX_GROUPS];     /* where the groups begin that are not closed */
 	size_t n_open;
 };
 
@@ -132,6 +136,11 @@ static int translate_group(struct translation *t, struct hes_err *err)
 		t->group = t->groups;
 	translation_copy(t, 1);
 	t->at += extended ? 2 : 0;
+	if (counts) {
+		t->count_depth = t->n_open;
+		t->count_from = t->n;
+		t->count_at = from;
+	}
 	return 0;
 }
 
@@ -139,6 +148,8 @@ static int translate_close(struct translation *t, struct hes_err *err)
 {
 	if (!t->n_open)
 		return pattern_fail(t, t->at, "\")\" closes nothing", err);
+	if (t->group && t->n_open == t->count_depth && !t->count_to)
+		t->count_to = t->n;
 	t->n_open--;
 	translation_copy(t, 1);
 	return 0;
@@ -183,6 +194,70 @@ static int translate(struct translation *t, struct hes_err *err)
 	return rc;
 }
 
+/* The end of the bracket expression at @at. */
+static const char *bracket_end(const char *at)
+{
+	at += at[1] == '^' ? 2 : 1;
+	for (at += *at == ']'; *at && *at != ']'; at++) {
+		const char close[] = { at[1], ']', '\0' };
+		const char *end = *at == '[' && strchr(":.=", at[1]) ? strstr(at + 2, close) : NULL;
+
+		at = end ? end + 1 : at;
+	}
+	return at + (*at == ']');
+}
+
+static bool matches(const char *regex_text, const char *text)
+{
+	regex_t regex;
+	bool found;
+
+	if (regcomp(&regex, regex_text, REG_EXTENDED | REG_NOSUB))
+		return false;
+	found = regexec(&regex, text, 0, NULL, 0) == 0;
+	regfree(&regex);
+	return found;
+}
+
+static bool has_digit(const char *bracket)
+{
+	char digit[2] = "0";
+
+	for (; *digit <= '9' && !matches(bracket, digit); ++*digit)
+		;
+	return *digit <= '9';
+}
+
+/*
+ * Whether the count can be a number. Where each digit of its group, and each bracket with a digit
+ * in it, stands for any digit, the group matches numbers of the same lengths as before: so zeros
+ * tell.
+ */
+static bool count_can_be_number(const struct translation *t)
+{
+	char text[sizeof(t->out) + 8] = "^(", zeros[MAX_DIGITS + 1] = "", one[sizeof(t->out)];
+	const char *at = t->out + t->count_from, *end = t->out + t->count_to;
+
+	for (size_t n = strlen(text), len; at < end; at += len) {
+		len = *at == '\\'  ? 2
+		      : *at == '[' ? (size_t)(bracket_end(at) - at)
+		      : *at == '{' ? strcspn(at, "}") + 1
+				   : 1;
+		snprintf(one, sizeof(one), "%.*s", (int)len, at);
+		if (isdigit((unsigned char)*at) || (*at == '[' && has_digit(one)))
+			strcpy(one, "[0-9]");
+		strcpy(text + n, one);
+		n += strlen(one);
+	}
+	strcat(text, ")$");
+	for (size_t i = 0; i < MAX_DIGITS; i++) {
+		zeros[i] = '0';
+		if (matches(text, zeros))
+			return true;
+	}
+	return false;
+}
+
 int hes_count_pattern_make(struct hes_count_pattern *out, const char *what, const char *text,
 			   struct hes_err *err)
 {
@@ -197,6 +272,14 @@ int hes_count_pattern_make(struct hes_count_pattern *out, const char *what, cons
 	if (failed) {
 		regerror(failed, &regex, why, sizeof(why));
 		return hes_fail(err, -EINVAL, "%s: \"%s\": %s" EXAMPLE, what, text, why);
+	}
+	if (!count_can_be_number(&t)) {
+		regfree(&regex);
+		return pattern_fail(
+			&t, t.count_at,
+			"this group can match no whole number; put it around the digits "
+			"of the count alone",
+			err);
 	}
 	*out = (struct hes_count_pattern){ .made = true, .regex = regex, .group = t.group };
 	return 0;

@@ -30,6 +30,9 @@ TEST(a_pattern_finds_the_number_in_its_group)
 		{ "a\\tb(\\d)", "a\tb1", 1 },
 		{ "[a\\-c](\\d)", "b1", NONE },
 		{ "[a\\-c](\\d)", "-1", 1 },
+		{ "y(20\\d{2}|[13-5]x|[1-9][[:digit:]]*)", "y2026", 2026 },
+		{ "s(foo|(?:[0]|[^a])+)$", "s37", 37 },
+		{ "n(\\w.\\b)", "n42", 42 },
 	};
 
 	for (size_t i = 0; i < N(cases); i++) {
@@ -71,6 +74,14 @@ TEST(a_wrong_pattern_is_refused_with_the_place_and_an_example)
 		{ ".*?(\\d+)", "byte 2: repeats such as *? are not supported" },
 		{ "(?P<n>\\d+)", "byte 1: \"(?\" is supported as (?:...) only" },
 		{ "(\\d{3,1})", "--progress: \"(\\d{3,1})\": " },
+		{ "step (foo)", "byte 6: this group can match no whole number; put it around the "
+				"digits of the count alone; such as" },
+		{ "(step \\d+)", "byte 1: this group" },
+		{ "(\\d+%)", "byte 1: this group" },
+		{ "x{2}([a-z]{1,9}|\\[|\\d+\\.\\d)", "byte 5: this group" },
+		{ "(\\s*)x", "byte 1: this group" },
+		{ "()1", "byte 1: this group" },
+		{ "(\\d{19})", "byte 1: this group" },
 		{ "(\\d+)\n", "control character 0x0a in byte 6" },
 		{ "(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:1", "too many groups" },
 	};
