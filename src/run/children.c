@@ -83,6 +83,20 @@ static void tell_timeout(const struct runner *r, const struct run_task *t)
 		 t->progress.known ? "" : hint);
 }
 
+void run_tell_unmatched(struct runner *r, const struct run_task *t)
+{
+	const char *pattern = t->job->progress;
+	char hint[HES_PROGRESS_HINT_MAX];
+
+	if (!pattern || t->progress.fd < 0 || t->progress.known ||
+	    (r->unmatched && strcmp(r->unmatched, pattern) == 0))
+		return;
+	r->unmatched = pattern;
+	hes_progress_hint(pattern, t->progress.bytes,
+			  t->progress.used ? t->progress.line : t->progress.last_line, hint);
+	run_tell(&r->log, "job %s: its progress is not seen: %s", t->job->id, hint);
+}
+
 void run_end(struct runner *r, struct run_task *t, enum run_ending why)
 {
 	struct run_gpu *g = t->gpu;
@@ -232,6 +246,8 @@ void run_reap(struct runner *r, struct run_task *t)
 	task_leave(g, t);
 	run_segment_begin(&r->meter, g);
 	t->iterations = t->progress.iterations;
+	if (t->end.code == 0)
+		run_tell_unmatched(r, t);
 	hes_progress_close(&t->progress);
 	r->ended[r->n_ended++] = t;
 	r->counts.running--;

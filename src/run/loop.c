@@ -17,8 +17,9 @@
 #include "run/steps.h"
 #include "run/gpu_memory.h"
 
-#define EVENTS     64
-#define LONGEST_US 60000000
+#define EVENTS       64
+#define LONGEST_US   60000000
+#define UNMATCHED_US 300000000 /* after which a pattern is reported that matched no line */
 #define LOOK_US                                                                                \
 	1000000 /* between two looks at the output of jobs, for jobs that were added and for a \
 		   request to stop */
@@ -161,8 +162,11 @@ static void look_at_all(struct runner *r, int64_t now)
 	struct hes_err err;
 
 	for (size_t i = 0; i < r->n_gpus; i++) {
-		for (uint32_t k = 0; k < r->gpus[i].n_running; k++)
+		for (uint32_t k = 0; k < r->gpus[i].n_running; k++) {
 			run_look(&r->meter, r->gpus[i].running[k]);
+			if (now - r->gpus[i].running[k]->attempt.started_us > UNMATCHED_US)
+				run_tell_unmatched(r, r->gpus[i].running[k]);
+		}
 		run_segment_settle(&r->meter, &r->gpus[i]);
 		run_usage_look(r, &r->gpus[i]);
 		run_observe(r, &r->gpus[i], now);

@@ -57,6 +57,7 @@ struct runner {
 	bool added_unconfirmed; /* the journal does not say so yet */
 	struct run_counts counts;
 	struct run_replanning replanning;
+	const char *unmatched; /* pattern of progress lines that was last said to match none */
 	/* lessons.c */
 	struct hes_samples samples; /* measured in this session */
 	size_t samples_kept;        /* of these, in the store */

@@ -152,6 +152,14 @@ joules_sum() {
 	jq -es '.[0].predicted.makespan_us / .[1].predicted.makespan_us | . > 0.8 and . < 1.25' long.json counted.json
 }
 
+@test "a pattern that matches no line is reported once" {
+	printf 'command\necho step 7\necho step 8\ntrue\n' >steps.csv
+	run -0 --separate-stderr lab two heshare run steps.csv --progress 'nomatch (\d+)'
+	[ "$(grep -c "its progress is not seen: it printed 7 bytes but no line that --progress 'nomatch (" <<<"$stderr")" = 1 ]
+	run -2 --separate-stderr lab two heshare run steps.csv --progress 'step (foo)'
+	[[ "$stderr" == *"--progress: \"step (foo)\": byte 6: this group can match no whole number"* ]]
+}
+
 @test "what cannot work is refused before anything runs" {
 	local wrong=1
 	printf 'id,workload,batch_size,iterations\na,resnet34,8,1500\n' >jobs.csv
