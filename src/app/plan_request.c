@@ -6,6 +6,7 @@
 #include "app/plan_request.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,33 +17,6 @@
 #define REPLAN_EACH   100  /* evaluations for each waiting job */
 #define REPLAN_LEAST  1000
 #define NOT_USED      UINT32_MAX
-
-int app_plan_all(const struct hes_policy *policy, const struct hes_request *r, struct hes_plan *out,
-		 struct hes_front *front, struct hes_err *err)
-{
-	struct hes_request all = *r;
-	uint32_t *waiting = calloc(r->jobs->n + 1, sizeof(*waiting));
-	int64_t *free_at_us = calloc(r->fleet->n + 1, sizeof(*free_at_us));
-	int rc = -ENOMEM;
-
-	for (size_t i = 0; waiting && i < r->jobs->n; i++)
-		waiting[i] = (uint32_t)i;
-	all.waiting = waiting;
-	all.n_waiting = r->jobs->n;
-	all.free_at_us = free_at_us;
-	if (waiting && free_at_us)
-		rc = hes_policy_plan(policy, &all, out, front, err);
-	else
-		hes_fail(err, rc, "out of memory for %zu jobs", r->jobs->n);
-	free(waiting);
-	free(free_at_us);
-	if (!rc) {
-		rc = hes_plan_validate(out, r->fleet, r->jobs, MAX_SHARE_SUM, err);
-		if (rc)
-			hes_plan_finish(out);
-	}
-	return rc;
-}
 
 bool app_is_known(const struct hes_profiles *p, const struct hes_fleet *f,
 		  const struct hes_job *job)
@@ -236,7 +210,7 @@ static void keep_running(struct around *a)
 }
 
 /* Known jobs behind those that nobody knows. */
-static int join_plans(struct around *a, const struct hes_plan *known, struct hes_err *err)
+static int join_plans(struct around *a, struct hes_plan *known, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -244,6 +218,12 @@ static int join_plans(struct around *a, const struct hes_plan *known, struct hes
 	memcpy(a->plan.prefer, known->prefer, sizeof(a->plan.prefer));
 	a->plan.seed = known->seed;
 	a->plan.predicted = known->predicted;
+	a->plan.unpredicted = known->unpredicted;
+	a->plan.evaluations = known->evaluations;
+	a->plan.hopeless = known->hopeless;
+	a->plan.n_hopeless = known->n_hopeless;
+	known->hopeless = NULL;
+	known->n_hopeless = 0;
 	a->plan.power_cap_mw = known->power_cap_mw;
 	a->plan.peak_mw = known->peak_mw;
 	for (size_t g = 0; g < known->n_gpus && !rc; g++) {
@@ -260,7 +240,8 @@ static int join_plans(struct around *a, const struct hes_plan *known, struct hes
 	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", a->r->n_waiting) : 0;
 }
 
-static int plan_known(struct around *a, const struct hes_policy *policy, struct hes_err *err)
+static int plan_known(struct around *a, const struct hes_policy *policy, struct hes_front *front,
+		      struct hes_err *err)
 {
 	struct hes_plan known = { .seed = a->r->seed, .power_cap_mw = a->r->power_cap_mw };
 	int rc = 0;
@@ -268,16 +249,16 @@ static int plan_known(struct around *a, const struct hes_policy *policy, struct 
 	snprintf(known.policy, sizeof(known.policy), "%s", policy->name);
 	snprintf(known.prefer, sizeof(known.prefer), "%s", a->r->prefer ? a->r->prefer : "");
 	if (a->known.n_waiting)
-		rc = hes_policy_plan(policy, &a->known, &known, NULL, err);
+		rc = hes_policy_plan(policy, &a->known, &known, front, err);
 	if (!rc)
 		rc = join_plans(a, &known, err);
 	hes_plan_finish(&known);
 	return rc;
 }
 
-int app_plan_around(const struct hes_policy *policy, const struct hes_request *r,
-		    const struct hes_known *known, const bool *usable, struct hes_plan *out,
-		    struct hes_err *err)
+static int plan_around(const struct hes_policy *policy, const struct hes_request *r,
+		       const struct hes_known *known, const bool *usable, struct hes_plan *out,
+		       struct hes_front *front, struct hes_err *err)
 {
 	struct around a;
 	int rc = around_make(&a, r, usable, err);
@@ -290,13 +271,95 @@ int app_plan_around(const struct hes_policy *policy, const struct hes_request *r
 	}
 	if (!rc) {
 		keep_running(&a);
-		rc = plan_known(&a, policy, err);
+		rc = plan_known(&a, policy, front, err);
 	}
 	if (!rc) {
 		*out = a.plan;
 		a.plan = (struct hes_plan){ 0 };
 	}
 	around_free(&a);
+	return rc;
+}
+
+int app_plan_around(const struct hes_policy *policy, const struct hes_request *r,
+		    const struct hes_known *known, const bool *usable, struct hes_plan *out,
+		    struct hes_err *err)
+{
+	return plan_around(policy, r, known, usable, out, NULL, err);
+}
+
+int app_check_memory(const struct hes_fleet *f, const struct hes_jobs *jobs, struct hes_err *err)
+{
+	uint32_t most_mib = 0;
+
+	for (size_t g = 0; g < f->n; g++)
+		if (f->gpus[g].type->memory_mib > most_mib)
+			most_mib = f->gpus[g].type->memory_mib;
+	for (size_t i = 0; i < jobs->n; i++)
+		if (hes_job_memory_mib(&jobs->v[i]) > most_mib)
+			return hes_fail(err, -ENOSPC,
+					"job %s needs %" PRIu32
+					" MiB of memory, and no GPU here has more than %" PRIu32
+					" MiB",
+					jobs->v[i].id, hes_job_memory_mib(&jobs->v[i]), most_mib);
+	return 0;
+}
+
+/* Whether there are jobs that nobody knows, and all of them have a command to be measured by. Where
+ * one has none, the policy says what is wrong with it. */
+static bool has_unknown(const struct hes_request *r)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < r->jobs->n; i++) {
+		if (app_is_known(r->profiles, r->fleet, &r->jobs->v[i]))
+			continue;
+		if (!r->jobs->v[i].command)
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+static int plan_all(const struct hes_policy *policy, const struct hes_request *r,
+		    const struct hes_known *known, struct hes_plan *out, struct hes_front *front,
+		    struct hes_err *err)
+{
+	int rc;
+
+	if (!has_unknown(r))
+		return hes_policy_plan(policy, r, out, front, err);
+	rc = app_check_memory(r->fleet, r->jobs, err);
+	return rc ? rc : plan_around(policy, r, known, NULL, out, front, err);
+}
+
+int app_plan_all(const struct hes_policy *policy, const struct hes_request *r,
+		 const struct hes_known *known, struct hes_plan *out, struct hes_front *front,
+		 struct hes_err *err)
+{
+	struct hes_request all = *r;
+	uint32_t *waiting = calloc(r->jobs->n + 1, sizeof(*waiting));
+	int64_t *free_at_us = calloc(r->fleet->n + 1, sizeof(*free_at_us));
+	int rc = -ENOMEM;
+
+	for (size_t i = 0; waiting && i < r->jobs->n; i++)
+		waiting[i] = (uint32_t)i;
+	all.waiting = waiting;
+	all.n_waiting = r->jobs->n;
+	all.free_at_us = free_at_us;
+	if (waiting && free_at_us)
+		rc = plan_all(policy, &all, known, out, front, err);
+	else
+		hes_fail(err, rc, "out of memory for %zu jobs", r->jobs->n);
+	free(waiting);
+	free(free_at_us);
+	if (rc)
+		return rc;
+	rc = hes_plan_validate(out, r->fleet, r->jobs, MAX_SHARE_SUM, err);
+	if (rc)
+		hes_plan_finish(out);
+	else
+		hes_known_count_plan(known, r->fleet, r->jobs, out);
 	return rc;
 }
 

@@ -11,11 +11,18 @@
 #define APP_GUESS_US 600000000 /* run time of a job of which nothing is known */
 
 /**
- * Plan all jobs of a request for GPUs that are all free: waiting and free_at_us are filled in.
+ * Plan all jobs of a request for GPUs that are all free: waiting and free_at_us are filled in. Jobs
+ * that nobody knows and that have a command are planned as by app_plan_around(); @front is of the
+ * others. Fills in hes_plan.known.
+ * @param front  may be NULL
  * @return as hes_policy_plan(), and the plan is valid
  */
-int app_plan_all(const struct hes_policy *policy, const struct hes_request *r, struct hes_plan *out,
-		 struct hes_front *front, struct hes_err *err);
+int app_plan_all(const struct hes_policy *policy, const struct hes_request *r,
+		 const struct hes_known *known, struct hes_plan *out, struct hes_front *front,
+		 struct hes_err *err);
+
+/** @return 0; -ENOSPC a job needs more memory than any GPU has */
+int app_check_memory(const struct hes_fleet *f, const struct hes_jobs *jobs, struct hes_err *err);
 
 /** Whether a job has a profile on the type of one of the GPUs. */
 bool app_is_known(const struct hes_profiles *p, const struct hes_fleet *f,

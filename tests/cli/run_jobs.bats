@@ -83,6 +83,16 @@ joules_sum() {
 	jq -e '.jobs_known == { measured: 1, known: 0, derived: 0, unknown: 2 }' second.run/plan.json
 	jq -e --argjson us "$run_us" '[.gpus[0].batches[] | { of: .jobs[0].job, us: (.end_us - .start_us) }] | INDEX(.of) |
 		(.["1"].us / $us | . > 0.8 and . < 1.25) and (.["2"].us / $us - 1 | fabs < 0.001) and .["3"].us == 600e6' second.run/plan.json
+	# heshare plan places such jobs, too, and a run of its plan measures them, without a time limit.
+	printf 'command\n./net.sh 4000\n./net.sh 3800\n' >third.csv
+	run -0 --separate-stderr lab two heshare plan third.csv --gpus 0 -o third.json
+	[[ "$output" == *" unlocked "*"2 ./net.sh 3800"*"Jobs: 1 measured, 1 unknown. heshare run measures unknown jobs; "* ]]
+	jq -e '.gpus[0].batches[0] | .unknown and .jobs[0].job == "2"' third.json
+	run -0 lab two heshare run third.json --timeout-factor 0.01 --timeout-least 0 --retries 0
+	[[ "$output" == *"2 of 2 jobs done"* ]]
+	[ "$(sqlite3 store.db "SELECT clock_mhz, sm_pct FROM attempts WHERE run_id = 3 AND job = '2'")" = "0|100" ]
+	run -0 lab two heshare plan third.csv --gpus 0
+	[[ "$output" == *"Jobs: 2 measured."* ]]
 }
 
 @test "however many unknown jobs wait, they are planned again: no search is needed" {

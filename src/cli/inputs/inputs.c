@@ -11,7 +11,9 @@
 #include "base/data.h"
 #include "base/plural.h"
 #include "base/visible.h"
+#include "cli/cli.h"
 #include "cli/opt.h"
+#include "heshare/policy.h"
 
 #define MAX_MEMORY_SHOWN 10
 
@@ -120,4 +122,13 @@ void cli_jobs_warn_memory(const char *command, const struct hes_jobs *jobs)
 		fprintf(stderr,
 			"heshare %s: %zu more jobs have less memory_mib than was measured\n",
 			command, n - MAX_MEMORY_SHOWN);
+}
+
+void cli_plan_progress(void *policy, size_t done, size_t of)
+{
+	char what[2 * HES_NAME_MAX];
+
+	snprintf(what, sizeof(what), "planning by %s, cell",
+		 ((const struct hes_policy *)policy)->name);
+	cli_progress(what, done, of);
 }

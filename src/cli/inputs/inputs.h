@@ -42,4 +42,7 @@ void cli_arrive_at_once(struct hes_jobs *jobs);
  */
 void cli_jobs_warn_memory(const char *command, const struct hes_jobs *jobs);
 
+/** hes_progress_fn: cli_progress() of a search in cells. @param policy  struct hes_policy */
+void cli_plan_progress(void *policy, size_t done, size_t of);
+
 #endif

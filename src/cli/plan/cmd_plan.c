@@ -223,15 +223,6 @@ static int parse_budget(const char *text, double *seconds, uint64_t *evaluations
 	return 0;
 }
 
-static void show_progress(void *ctx, size_t done, size_t of)
-{
-	const struct hes_policy *policy = ctx;
-	char what[2 * HES_NAME_MAX];
-
-	snprintf(what, sizeof(what), "planning by %s, cell", policy->name);
-	cli_progress(what, done, of);
-}
-
 static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_plan *out,
 		     struct hes_front *front, struct hes_err *err)
 {
@@ -243,7 +234,7 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 		.prefer = in->prefer,
 		.seed = o->seed,
 		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3),
-		.progress = show_progress,
+		.progress = cli_plan_progress,
 		.progress_ctx = (void *)(uintptr_t)in->policy,
 	};
 	struct clock clock = { .from_s = hes_monotonic_s() };
@@ -255,10 +246,8 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 		r.spent = spent;
 		r.spent_ctx = &clock;
 	}
-	rc = app_plan_all(in->policy, &r, out, front, err);
+	rc = app_plan_all(in->policy, &r, &in->knowledge, out, front, err);
 	in->planned_s = hes_monotonic_s() - clock.from_s;
-	if (!rc)
-		hes_known_count_plan(&in->knowledge, &in->fleet, &in->jobs, out);
 	return rc;
 }
 
@@ -318,13 +307,15 @@ static void print_batch(const struct hes_queue *q, const struct hes_batch *b,
 	int at;
 
 	find_clocks(q, b, &low, &high);
-	if (low < high)
+	if (b->unknown)
+		snprintf(clock, sizeof(clock), "unlocked");
+	else if (low < high)
 		snprintf(clock, sizeof(clock), "%" PRIu32 "-%" PRIu32, low, high);
 	else
 		snprintf(clock, sizeof(clock), "%" PRIu32, high);
 	at = printf("  %11s  %11s  %9s  %7s  ", hes_time_text(start, (double)b->start_us),
 		    hes_time_text(end, (double)b->end_us), clock,
-		    hes_energy_text(energy, (double)b->energy_mj));
+		    b->unknown ? "" : hes_energy_text(energy, (double)b->energy_mj));
 	for (uint32_t i = 0; f && i < b->n; i++) {
 		const struct hes_job *j = &jobs->v[b->jobs[i].job];
 
@@ -345,6 +336,8 @@ static void print_known(const struct plan_opts *o, const struct inputs *in,
 	if (!o->fleet && !o->gpus)
 		fputs("Fleet: the eight GPUs of the HeShare paper (--fleet, --gpus). ", stdout);
 	cli_known_print(stdout, p->known);
+	if (p->known[HES_KNOWN_UNKNOWN])
+		fputs(" heshare run measures unknown jobs; their times are guesses.", stdout);
 	puts(in->knowledge.learnt ? ""
 				  : " The predictor learnt from modelled samples, not from "
 				    "measurements (heshare profile).");
@@ -373,10 +366,25 @@ static void print_extrapolated(const struct inputs *in, const struct hes_plan *p
 			}
 }
 
-static void print_plan(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
+static void print_totals(const struct inputs *in, const struct hes_plan *p)
 {
 	const struct hes_totals *t = &p->predicted;
+	const uint32_t unknown = p->known[HES_KNOWN_UNKNOWN];
 	char first[HES_QUANTITY_MAX], second[HES_QUANTITY_MAX];
+
+	if (unknown == in->jobs.n)
+		return;
+	printf("predicted%s: average completion %s, last job %s, ",
+	       unknown ? ", without unknown jobs" : "", hes_time_text(first, t->avg_jct_us),
+	       hes_time_text(second, (double)t->makespan_us));
+	printf("busy energy %s, fleet energy %s\n",
+	       hes_energy_text(first, (double)t->busy_energy_mj),
+	       hes_energy_text(second, (double)t->fleet_energy_mj));
+}
+
+static void print_plan(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
+{
+	char first[HES_QUANTITY_MAX];
 
 	printf("  %11s  %11s  %9s  %7s  %s\n", "start", "end", "clock MHz", "energy", "jobs");
 	for (size_t g = 0; g < p->n_gpus; g++) {
@@ -392,15 +400,11 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	       : in->policy->variants ? ":"
 				      : ", prefers ",
 	       p->prefer, in->jobs.n, hes_s(in->jobs.n), in->fleet.n, hes_s(in->fleet.n));
-	printf("predicted: average completion %s, last job %s, ",
-	       hes_time_text(first, t->avg_jct_us), hes_time_text(second, (double)t->makespan_us));
-	printf("busy energy %s, fleet energy %s\n",
-	       hes_energy_text(first, (double)t->busy_energy_mj),
-	       hes_energy_text(second, (double)t->fleet_energy_mj));
+	print_totals(in, p);
 	if (p->evaluations)
 		printf("searched: %" PRIu64 " evaluation%s; planned in %s\n", p->evaluations,
 		       hes_s(p->evaluations), hes_time_text(first, in->planned_s * 1e6));
-	if (p->power_cap_mw && p->peak_mw <= p->power_cap_mw)
+	if (p->peak_mw && p->peak_mw <= p->power_cap_mw)
 		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3,
 		       o->power_cap_w);
 	print_extrapolated(in, p);
@@ -635,7 +639,8 @@ const struct command cmd_plan = {
 		"Jobs of a batch start together, and the next batch starts when all have ended. "
 		"Plans of joint have no batches: a job starts when its share and memory are free, "
 		"shares may overlap, and the GPU runs at the highest clock of its jobs. The clock "
-		"of a job is then a range, if a co-runner raises it.\n\n"
+		"of a job is then a range, if a co-runner raises it. A job that is unknown and has "
+		"a command runs alone at the GPU's own clock, before the others of its GPU.\n\n"
 		"With --gpus: plans for the GPUs of this machine as this user can use them, at the "
 		"default clock without the right to lock clocks, one job at a time without MPS. "
 		"--gpus slurm asks each node of the Slurm job what it has, by one srun, and makes "

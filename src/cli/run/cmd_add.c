@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app/plan_request.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/plural.h"
@@ -29,7 +30,6 @@
 #include "cli/nodes/nodes_run.h"
 #include "cli/profile/profile.h"
 #include "cli/run/run_identity.h"
-#include "cli/run/run_planner.h"
 
 #define STORE_WAIT_MS 10000
 #define TAKE_WAIT_S   60
@@ -520,7 +520,7 @@ static int check_memory(const struct add_opts *o, struct inputs *in, struct hes_
 	jobs_file_plan(&in->view.run, plan);
 	if (!rc)
 		rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &in->planned, err);
-	return rc ? rc : run_planner_check_memory(&in->fleet, &in->new, err);
+	return rc ? rc : app_check_memory(&in->fleet, &in->new, err);
 }
 
 /* The planner inside of a run of a jobs file places them. */

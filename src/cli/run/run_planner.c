@@ -15,8 +15,6 @@
 #include "cli/inputs/policy_program.h"
 #include "cli/inputs/rows_folder.h"
 
-#define SHARE_SUM_PCT 100
-
 int run_planner_check(struct run_planner *p, struct hes_err *err)
 {
 	const char *policy = p->o->policy ? p->o->policy : "joint";
@@ -119,24 +117,6 @@ static struct hes_request request_of(const struct run_planner *p, const struct h
 
 /* --- the first plan --- */
 
-int run_planner_check_memory(const struct hes_fleet *f, const struct hes_jobs *jobs,
-			     struct hes_err *err)
-{
-	uint32_t most_mib = 0;
-
-	for (size_t g = 0; g < f->n; g++)
-		if (f->gpus[g].type->memory_mib > most_mib)
-			most_mib = f->gpus[g].type->memory_mib;
-	for (size_t i = 0; i < jobs->n; i++)
-		if (hes_job_memory_mib(&jobs->v[i]) > most_mib)
-			return hes_fail(err, -ENOSPC,
-					"job %s needs %" PRIu32
-					" MiB of memory, and no GPU here has more than %" PRIu32
-					" MiB",
-					jobs->v[i].id, hes_job_memory_mib(&jobs->v[i]), most_mib);
-	return 0;
-}
-
 static void tell_known(const struct run_planner *p, const struct hes_jobs *jobs,
 		       const struct hes_plan *plan)
 {
@@ -160,26 +140,17 @@ static void tell_known(const struct run_planner *p, const struct hes_jobs *jobs,
 int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_plan *out,
 		      struct hes_err *err)
 {
-	uint32_t *waiting = calloc(jobs->n + 1, sizeof(*waiting));
 	struct hes_request r;
-	int rc = waiting ? load_all(p, jobs, err)
-			 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs->n);
+	int rc = load_all(p, jobs, err);
 
 	if (!rc)
-		rc = run_planner_check_memory(p->fleet, jobs, err);
-	if (!rc) {
-		for (size_t i = 0; i < jobs->n; i++)
-			waiting[i] = (uint32_t)i;
-		r = request_of(p, jobs);
-		r.waiting = waiting;
-		r.n_waiting = jobs->n;
-		rc = app_plan_around(p->policy, &r, &p->known, NULL, out, err);
-	}
-	if (!rc)
-		hes_known_count_plan(&p->known, p->fleet, jobs, out);
-	free(waiting);
-	if (!rc)
-		rc = hes_plan_validate(out, p->fleet, jobs, SHARE_SUM_PCT, err);
+		rc = app_check_memory(p->fleet, jobs, err);
+	if (rc)
+		return rc;
+	r = request_of(p, jobs);
+	r.progress = cli_plan_progress;
+	r.progress_ctx = (void *)(uintptr_t)p->policy;
+	rc = app_plan_all(p->policy, &r, &p->known, out, NULL, err);
 	if (!rc) {
 		tell_known(p, jobs, out);
 		cli_jobs_warn_memory("run", jobs);

@@ -43,10 +43,6 @@ int run_planner_gpus(struct run_planner *p, struct hes_fleet *fleet, struct hes_
 int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_plan *out,
 		      struct hes_err *err);
 
-/** @return 0; -ENOSPC a job needs more memory than any GPU has */
-int run_planner_check_memory(const struct hes_fleet *f, const struct hes_jobs *jobs,
-			     struct hes_err *err);
-
 /** Plan on as a plan was made, on its GPUs. What is known of its jobs is loaded. */
 int run_planner_resume(struct run_planner *p, const struct hes_plan *plan, struct hes_fleet *fleet,
 		       struct hes_jobs *jobs, struct hes_err *err);
