@@ -114,8 +114,9 @@ bool hes_job_is_script(const struct hes_job *job)
 
 int hes_job_fail_script(const struct hes_job *job, struct hes_err *err)
 {
-	return hes_fail(err, -ENOENT,
-			"job %s: \"%s\" was never measured; heshare run runs such a job alone, and "
-			"measures it for the next plan",
-			job->id, job->workload);
+	return hes_fail(
+		err, -ENOENT,
+		"job %s: \"%.*s\" was never measured; heshare run runs such a job alone, and "
+		"measures it for the next plan",
+		job->id, hes_job_workload_given(job), job->workload);
 }

@@ -319,7 +319,8 @@ static void print_batch(const struct hes_queue *q, const struct hes_batch *b,
 	for (uint32_t i = 0; f && i < b->n; i++) {
 		const struct hes_job *j = &jobs->v[b->jobs[i].job];
 
-		fprintf(f, "%s%s %s", i ? ", " : "", j->id, j->workload);
+		fprintf(f, "%s%s %.*s", i ? ", " : "", j->id, hes_job_workload_given(j),
+			j->workload);
 		if (b->n > 1 || q->together > 0)
 			fprintf(f, " %" PRIu32 " %%", b->jobs[i].sm_pct);
 	}
