@@ -38,7 +38,9 @@ static const char *text_of(const char *text)
 	return text ? text : "";
 }
 
-static void compare_job(struct difference *d, const struct hes_job *a, const struct hes_job *b)
+/* @param done  it does not run again */
+static void compare_job(struct difference *d, const struct hes_job *a, const struct hes_job *b,
+			bool done)
 {
 	const struct {
 		const char *name;
@@ -52,11 +54,15 @@ static void compare_job(struct difference *d, const struct hes_job *a, const str
 		{ "command", strcmp(text_of(a->command), text_of(b->command)) != 0 },
 		{ "progress", strcmp(text_of(a->progress), text_of(b->progress)) != 0 },
 	};
-	char what[128] = "";
+	char what[256] = "";
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (fields[i].differs)
-			hes_text_add(what, sizeof(what), ", ", "%s%s", *what ? "" : "differs in ",
+			hes_text_add(what, sizeof(what), ", ", "%s%s",
+				     *what  ? ""
+				     : done ? "is done and does not run again (--restart runs all "
+					      "jobs again), though it differs in "
+					    : "differs in ",
 				     fields[i].name);
 	if (*what)
 		put_job(d, b->id, what, false);
@@ -67,22 +73,25 @@ static int index_jobs(const struct hes_jobs *jobs, struct hes_text_map *out)
 	return hes_text_map_make(out, jobs->v, sizeof(*jobs->v), jobs->n);
 }
 
-int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, char **out,
-		 bool *others, struct hes_err *err)
+int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now,
+		 const struct jobs_begun *begun, char **out, bool *others, struct hes_err *err)
 {
-	struct hes_text_map ids = { 0 }, ids_now = { 0 };
+	struct hes_text_map ids = { 0 }, ids_now = { 0 }, ids_begun = { 0 };
 	char *text = NULL;
 	size_t size;
 	struct difference d = { .f = open_memstream(&text, &size) };
-	bool failed = !d.f || index_jobs(planned, &ids) || index_jobs(now, &ids_now);
+	bool failed = !d.f || index_jobs(planned, &ids) || index_jobs(now, &ids_now) ||
+		      hes_text_map_make(&ids_begun, begun->v, sizeof(*begun->v), begun->n);
 
 	for (size_t i = 0; i < now->n && !failed; i++) {
-		const uint32_t at = hes_text_map_find(&ids, now->v[i].id);
+		const uint32_t at = hes_text_map_find(&ids, now->v[i].id),
+			       run = hes_text_map_find(&ids_begun, now->v[i].id);
+		const bool done = run != HES_HASH_NONE && begun->v[run].state == HES_RUN_JOB_DONE;
 
 		if (at == HES_HASH_NONE)
 			put_job(&d, now->v[i].id, "is new", true);
 		else
-			compare_job(&d, &planned->v[at], &now->v[i]);
+			compare_job(&d, &planned->v[at], &now->v[i], done);
 	}
 	for (size_t i = 0; i < planned->n && !failed; i++)
 		if (hes_text_map_find(&ids_now, planned->v[i].id) == HES_HASH_NONE)
@@ -92,6 +101,7 @@ int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, cha
 	failed = (d.f && fclose(d.f)) || failed;
 	hes_hash_map_finish(&ids.map);
 	hes_hash_map_finish(&ids_now.map);
+	hes_hash_map_finish(&ids_begun.map);
 	if (failed || !d.n) {
 		free(text);
 		text = NULL;
@@ -166,7 +176,8 @@ int jobs_changed_warn(const char *plan, const struct hes_jobs *planned, const ch
 		return 0;
 	}
 	if (file || has_one_of(planned, &now))
-		rc = jobs_changed(planned, &now, &what, &others, err);
+		rc = jobs_changed(planned, &now, &(struct jobs_begun){ NULL, 0 }, &what, &others,
+				  err);
 	if (file && others)
 		rc = hes_fail(err, -ESTALE,
 			      "%s has other jobs than %s: %s. Keep the rows of the plan's jobs; "

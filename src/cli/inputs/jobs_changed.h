@@ -7,6 +7,13 @@
 #include <stdbool.h>
 
 #include "heshare/job.h"
+#include "heshare/journal.h"
+
+/** What a run that goes on has done of its jobs; none: it is new. */
+struct jobs_begun {
+	const struct hes_run_job *v;
+	size_t n;
+};
 
 /**
  * Compare what running the jobs takes: workload, batch size, iterations, memory, user, command.
@@ -15,8 +22,8 @@
  * @param others  whether jobs are new or gone
  * @return 0; -ENOMEM
  */
-int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, char **out,
-		 bool *others, struct hes_err *err);
+int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now,
+		 const struct jobs_begun *begun, char **out, bool *others, struct hes_err *err);
 
 /** Give jobs that were planned the memory that the plan knows as measured. @return 0; -ENOMEM */
 int jobs_keep_measured(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err);

@@ -105,7 +105,7 @@ static int compare_jobs(const char *plan, const char *file, const struct hes_job
 {
 	char *what = NULL;
 	bool others;
-	int rc = jobs_changed(planned, jobs, &what, &others, err);
+	int rc = jobs_changed(planned, jobs, &(struct jobs_begun){ NULL, 0 }, &what, &others, err);
 
 	if (what)
 		rc = hes_fail(err, -ESTALE,

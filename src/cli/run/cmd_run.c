@@ -290,12 +290,17 @@ static int load_begun(const char *path, struct inputs *in, struct hes_err *err)
 {
 	char plan[JOBS_FILE_PLAN_MAX];
 	struct hes_jobs planned = { 0 };
-	int rc;
+	struct hes_run_job *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_jobs(in->journal, in->run.id, &v, &n, err);
 
 	jobs_file_plan(&in->run, plan);
-	rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &planned, err);
 	if (!rc)
-		rc = jobs_file_load(path, &in->patterns, &planned, &in->jobs, err);
+		rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &planned, err);
+	if (!rc)
+		rc = jobs_file_load(path, &in->patterns, &planned, &(struct jobs_begun){ v, n },
+				    &in->jobs, err);
+	free(v);
 	hes_jobs_free(&planned);
 	if (!rc)
 		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
@@ -308,7 +313,7 @@ static int load_begun(const char *path, struct inputs *in, struct hes_err *err)
 
 static int load_new(const char *path, struct inputs *in, struct hes_err *err)
 {
-	int rc = jobs_file_load(path, &in->patterns, NULL, &in->jobs, err);
+	int rc = jobs_file_load(path, &in->patterns, NULL, NULL, &in->jobs, err);
 
 	if (!rc)
 		rc = run_planner_gpus(&in->planner, &in->fleet, err);

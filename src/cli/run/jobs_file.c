@@ -15,7 +15,6 @@
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "cli/inputs/inputs.h"
-#include "cli/inputs/jobs_changed.h"
 #include "cli/run/job_commands.h"
 #include "cli/run/run_identity.h"
 
@@ -224,11 +223,11 @@ static int fill_commands(const struct jobs_file_commands *c, struct hes_jobs *jo
 }
 
 static int compare(const char *path, const struct hes_jobs *planned, struct hes_jobs *now,
-		   struct hes_err *err)
+		   const struct jobs_begun *begun, struct hes_err *err)
 {
 	char *what = NULL;
 	bool others = false;
-	int rc = jobs_changed(planned, now, &what, &others, err);
+	int rc = jobs_changed(planned, now, begun, &what, &others, err);
 
 	if (!rc && others)
 		rc = hes_fail(err, -ESTALE,
@@ -243,7 +242,8 @@ static int compare(const char *path, const struct hes_jobs *planned, struct hes_
 }
 
 int jobs_file_load(const char *path, const struct jobs_file_commands *c,
-		   const struct hes_jobs *planned, struct hes_jobs *out, struct hes_err *err)
+		   const struct hes_jobs *planned, const struct jobs_begun *begun,
+		   struct hes_jobs *out, struct hes_err *err)
 {
 	struct hes_jobs jobs = { 0 };
 	int rc = cli_jobs_load("run", c->pattern, path, true, &jobs, err);
@@ -257,7 +257,7 @@ int jobs_file_load(const char *path, const struct jobs_file_commands *c,
 	if (!rc)
 		rc = fill_commands(c, &jobs, err);
 	if (!rc && planned)
-		rc = compare(path, planned, &jobs, err);
+		rc = compare(path, planned, &jobs, begun, err);
 	if (rc) {
 		hes_jobs_free(&jobs);
 		return rc;

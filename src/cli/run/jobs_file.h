@@ -6,6 +6,7 @@
 #define HES_CLI_RUN_JOBS_FILE_H
 
 #include "heshare/job.h"
+#include "cli/inputs/jobs_changed.h"
 #include "heshare/journal.h"
 #include "heshare/plan.h"
 
@@ -42,9 +43,11 @@ struct jobs_file_commands {
  * The jobs of a file, each with its command; all arrive now.
  * @param planned  those of the run that goes on: a job that has no command now keeps its own;
  * NULL: a new run
+ * @param begun  what that run has done; NULL for a new one
  * @return 0; as hes_jobs_load(); -ENOENT a job without a command; -ESTALE other jobs than @planned
  */
 int jobs_file_load(const char *path, const struct jobs_file_commands *c,
-		   const struct hes_jobs *planned, struct hes_jobs *out, struct hes_err *err);
+		   const struct hes_jobs *planned, const struct jobs_begun *begun,
+		   struct hes_jobs *out, struct hes_err *err);
 
 #endif
