@@ -79,6 +79,8 @@ void hes_job_workload_of(const char *command, char out[HES_NAME_MAX]);
 int hes_job_name_unit(struct hes_job *job, const char *pattern, struct hes_err *err);
 /** The name of the same workload where its iterations are counted, as `heshare profile` does. */
 void hes_job_name_iterations(struct hes_job *job, const char *pattern);
+/** The workload of a job without iterations, by the name or command that was given. */
+void hes_job_whole_run_of(const char *given, char out[HES_NAME_MAX]);
 /** Whether one iteration of a workload of this name is a whole run. */
 bool hes_workload_is_whole_run(const char *workload);
 /** The length of the workload's name as the user gave it. */

@@ -47,7 +47,7 @@ void hes_job_workload_of(const char *command, char out[HES_NAME_MAX])
 	name_command(command, HES_NAME_MAX - 1, out);
 }
 
-static void name_whole_run(const char *command, char out[HES_NAME_MAX])
+void hes_job_whole_run_of(const char *command, char out[HES_NAME_MAX])
 {
 	name_command(command, HES_NAME_MAX - 1 - WHOLE_RUN_LEN, out);
 	strcat(out, WHOLE_RUN);
@@ -77,7 +77,7 @@ int hes_job_name_unit(struct hes_job *job, const char *pattern, struct hes_err *
 		return 0;
 	hes_job_workload_of(command, own);
 	if (strcmp(own, job->workload) == 0)
-		name_whole_run(command, job->workload);
+		hes_job_whole_run_of(command, job->workload);
 	else if (n + WHOLE_RUN_LEN < HES_NAME_MAX)
 		strcpy(job->workload + n, WHOLE_RUN);
 	else
@@ -93,7 +93,7 @@ void hes_job_name_iterations(struct hes_job *job, const char *pattern)
 	const char *command = job->command ? job->command : pattern ? pattern : "";
 	char whole[HES_NAME_MAX];
 
-	name_whole_run(command, whole);
+	hes_job_whole_run_of(command, whole);
 	if (strcmp(whole, job->workload) == 0)
 		hes_job_workload_of(command, job->workload);
 	job->workload[hes_job_workload_given(job)] = '\0';

@@ -127,11 +127,13 @@ joules_sum() {
 	[[ "$stderr" == *"1 job on 2 GPUs: 1 unknown; it runs alone and is measured"* ]]
 	[ "$(cat name)" = resnet50 ]
 	[ "$(sqlite3 store.db 'SELECT workload FROM points')" = "resnet50: whole run" ]
+	run -0 heshare predict resnet50 --batch 16 --gpu T4 # that of an iteration is known, too
+	grep -q '^  an iteration ' <<<"$output"
 	run -0 heshare profiles list
 	grep -E '^resnet50: whole run +T4 +16 +0 +0 +0 +0 +1  ' <<<"$output"
-	run -0 heshare profiles show "resnet50: whole run"
+	run -0 heshare profiles show resnet50
 	grep -E '^T4 +16 +100 +- +[0-9.]+ +[0-9.]+ +[0-9.]+ ' <<<"$output"
-	heshare profiles show "resnet50: whole run" --json | jq -e '.profiles == [] and (.points[0] | .run_s > 0 and .memory_mib > 0)'
+	heshare profiles show "resnet50: whole run" --json | jq -e '.workload == "resnet50: whole run" and .profiles == [] and (.points[0] | .run_s > 0 and .memory_mib > 0)'
 	# How much work it has the next time is not known, so it has no time limit.
 	run -0 --separate-stderr lab two heshare run named.csv --timeout-factor 0.1 --timeout-least 0
 	[[ "$stderr" == *"1 job on 2 GPUs: 1 measured"* ]]
@@ -143,8 +145,11 @@ joules_sum() {
 	run -0 --separate-stderr lab two heshare run fails.csv --dry-run
 	[[ "$output" == *"0.000"*"start attempt 1 "*"600.000"*"ends, if it takes 600 s: how long it takes is not known" ]]
 	[ "$(grep -c = <<<"${output/ATTEMPT = 2/}")" = 2 ] # the GPU, and no MPS
+	sed -i 's/^test/vgpu-task --workload resnet50 --batch 16 --iterations 4000 >trash \&\& test/' fails.csv
 	run -0 --separate-stderr lab two heshare run fails.csv
 	[[ "$stderr" == *"job 1 failed with status 1 in attempt 1; it is tried again; "* ]]
+	run -0 heshare predict "$(sed 1d fails.csv)" --batch 1 --gpu T4
+	grep -E '^  a whole run +[0-9]' <<<"$output"
 }
 
 @test "iterations that profile counted are no whole run of the same command" {

@@ -277,57 +277,84 @@ static json_t *sample_json(const struct hes_sample *r)
 			 "power_mw", (int)r->power_mw);
 }
 
-static int print_rows(const char *workload, const struct hes_profiles *p,
-		      const struct hes_samples *s, const struct hes_points *points, bool json)
+/* Rows of a workload. */
+struct shown {
+	char name[HES_NAME_MAX];
+	struct hes_profiles p;
+	struct hes_samples s;
+	struct hes_points points;
+};
+
+static int print_rows(const struct shown *w, bool json)
 {
 	json_t *profiles, *samples, *rows;
 
 	if (!json) {
-		print_profiles(p);
-		print_samples(s);
-		print_points(points, p->n + s->n == 0);
+		print_profiles(&w->p);
+		print_samples(&w->s);
+		print_points(&w->points, w->p.n + w->s.n == 0);
 		return 0;
 	}
 	profiles = json_array();
 	samples = json_array();
 	rows = json_array();
-	for (size_t i = 0; i < p->n; i++)
-		json_array_append_new(profiles, solo_json(&p->v[i]));
-	for (size_t i = 0; i < s->n; i++)
-		json_array_append_new(samples, sample_json(&s->v[i]));
-	for (size_t i = 0; i < points->n; i++)
-		json_array_append_new(rows, point_json(&points->v[i]));
-	return cli_print_json(json_pack("{s:s, s:o, s:o, s:o}", "workload", workload, "profiles",
+	for (size_t i = 0; i < w->p.n; i++)
+		json_array_append_new(profiles, solo_json(&w->p.v[i]));
+	for (size_t i = 0; i < w->s.n; i++)
+		json_array_append_new(samples, sample_json(&w->s.v[i]));
+	for (size_t i = 0; i < w->points.n; i++)
+		json_array_append_new(rows, point_json(&w->points.v[i]));
+	return cli_print_json(json_pack("{s:s, s:o, s:o, s:o}", "workload", w->name, "profiles",
 					profiles, "samples", samples, "points", rows));
+}
+
+static size_t shown_rows(const struct shown *w)
+{
+	return w->p.n + w->s.n + w->points.n;
+}
+
+static void shown_free(struct shown *w)
+{
+	hes_points_free(&w->points);
+	hes_profiles_free(&w->p);
+	hes_samples_free(&w->s);
+}
+
+static int shown_read(struct hes_store *store, bool with_modelled, struct shown *w,
+		      struct hes_err *err)
+{
+	const struct hes_store_query q = { w->name, with_modelled };
+	int rc = hes_store_profiles(store, &q, &w->p, err);
+
+	if (!rc)
+		rc = hes_store_samples(store, &q, &w->s, err);
+	return rc ? rc : hes_store_points(store, &q, &w->points, err);
 }
 
 int profiles_show(const struct profiles_opts *o, int n, char **operands)
 {
-	const struct hes_store_query q = { operands[0], o->with_modelled };
-	struct hes_profiles p = { 0 };
-	struct hes_samples s = { 0 };
-	struct hes_points points = { 0 };
+	struct shown w = { .p = { 0 } };
 	struct hes_store *store = NULL;
 	struct hes_err err;
 	int status, rc = profiles_open(o, HES_STORE_READ, &store, &err);
 
 	(void)n;
+	hes_job_workload_of(operands[0], w.name);
 	if (!rc)
-		rc = hes_store_profiles(store, &q, &p, &err);
-	if (!rc)
-		rc = hes_store_samples(store, &q, &s, &err);
-	if (!rc)
-		rc = hes_store_points(store, &q, &points, &err);
-	if (!rc && p.n + s.n + points.n == 0)
+		rc = shown_read(store, o->with_modelled, &w, &err);
+	/* Of a script there is mostly the whole run alone. */
+	if (!rc && !shown_rows(&w)) {
+		shown_free(&w);
+		hes_job_whole_run_of(operands[0], w.name);
+		rc = shown_read(store, o->with_modelled, &w, &err);
+	}
+	if (!rc && !shown_rows(&w))
 		rc = hes_fail(&err, -ENOENT,
 			      "no rows of workload \"%.60s\"%s; heshare profiles list shows what "
 			      "there is",
 			      operands[0], o->with_modelled ? "" : " that are not modelled");
-	status =
-		rc ? cli_fail("profiles", &err) : print_rows(operands[0], &p, &s, &points, o->json);
-	hes_points_free(&points);
-	hes_profiles_free(&p);
-	hes_samples_free(&s);
+	status = rc ? cli_fail("profiles", &err) : print_rows(&w, o->json);
+	shown_free(&w);
 	hes_store_close(store);
 	return status;
 }

@@ -245,10 +245,12 @@ static int print_prediction(const struct query_line *q, bool json)
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n",
 	       q->task.workload, q->task.batch_size, q->gpu->name, q->setting.sm_pct,
 	       q->setting.clock_mhz, q->co_runners.jobs);
-	printf("  an iteration     %s (%.2f times as long as alone)\n",
+	printf("  %s     %s (%.2f times as long as alone)\n",
+	       hes_workload_is_whole_run(q->task.workload) ? "a whole run " : "an iteration",
 	       iteration_text(time, e.iteration_us), slowdown);
-	printf(items_per_s < 10 ? "  items a second   %.3g\n" : "  items a second   %.1f\n",
-	       items_per_s);
+	if (!hes_workload_is_whole_run(q->task.workload))
+		printf(items_per_s < 10 ? "  items a second   %.3g\n" : "  items a second   %.1f\n",
+		       items_per_s);
 	printf("  GPU power        %.1f W (%.1f W before it started)\n", watts,
 	       q->co_runners.power_mw * 1e-3);
 	print_interval(&e, coverage);
@@ -261,18 +263,21 @@ static int print_prediction(const struct query_line *q, bool json)
 	return 0;
 }
 
-/* The workload and its co-runners; what is no co-runner is refused later. */
+/* The workload, its whole run and its co-runners; what is no co-runner is refused later. */
 static int name_jobs(const struct predict_opts *o, const char *workload, struct hes_jobs *out,
 		     struct hes_err *err)
 {
 	const char *at = o->co_runners ? o->co_runners : "";
 
-	out->v = calloc(2 + strlen(at), sizeof(*out->v));
+	out->v = calloc(3 + strlen(at), sizeof(*out->v));
 	if (!out->v)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	snprintf(out->v[0].workload, sizeof(out->v[0].workload), "%s", workload);
 	out->v[0].batch_size = (uint32_t)o->batch;
-	for (out->n = 1; *at; at += strcspn(at, ","), at += *at == ',') {
+	hes_job_whole_run_of(workload, out->v[1].workload);
+	out->v[1].batch_size = (uint32_t)o->batch;
+	out->v[1].whole_run = true;
+	for (out->n = 2; *at; at += strcspn(at, ","), at += *at == ',') {
 		struct hes_job *j = &out->v[out->n];
 		unsigned batch;
 
@@ -302,11 +307,18 @@ static int load_known(const struct predict_opts *o, const char *workload,
 	return rc;
 }
 
+static bool is_known(const struct hes_known *k, const struct predict_opts *o, const char *workload,
+		     const char *gpu_type)
+{
+	return hes_known_of(k, workload, (uint32_t)o->batch, gpu_type).source != HES_KNOWN_UNKNOWN;
+}
+
 static int run_workload(const struct predict_opts *o, const char *workload)
 {
 	struct hes_known known = { .learnt = false };
 	struct query_line q = { .known = &known };
 	struct hes_catalogue c;
+	char whole[HES_NAME_MAX];
 	struct hes_err err;
 	int status = 1, rc = cli_catalogue_load(o->catalogue, o->predictor != NULL, &c, &err);
 
@@ -318,6 +330,11 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	rc = q.gpu ? load_known(o, workload, &c, q.gpu, &known, &err) : -ENOENT;
 	if (!rc)
 		hes_known_hold(&known, c.types, c.n);
+	/* Of a script there is mostly the whole run alone. */
+	hes_job_whole_run_of(workload, whole);
+	if (!rc && !is_known(&known, o, workload, q.gpu->name) &&
+	    is_known(&known, o, whole, q.gpu->name))
+		workload = whole;
 	if (!rc)
 		rc = prepare_query(o, workload, &q, &err);
 	if (rc)
