@@ -3,9 +3,11 @@
  */
 #include "launch/cgroup.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -75,6 +77,42 @@ void hes_cgroup_own(char out[HES_CGROUP_MAX])
 {
 	if (!own_folder(out))
 		out[0] = '\0';
+}
+
+/* @return the number behind @name in a file of a cgroup, or alone where @name is ""; NaN: none */
+static double read_number(const char *folder, const char *file, const char *name)
+{
+	char path[HES_CGROUP_MAX + 32], line[128];
+	double value = NAN;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	f = fopen(path, "re");
+	while (f && isnan(value) && fgets(line, sizeof(line), f)) {
+		const size_t n = strlen(name);
+
+		if (strncmp(line, name, n) == 0 && isdigit((unsigned char)line[n]))
+			value = strtod(line + n, NULL);
+	}
+	if (f)
+		fclose(f);
+	return value;
+}
+
+bool hes_cgroup_has_memory(const char *folder, double part)
+{
+	char at[HES_CGROUP_MAX];
+
+	for (snprintf(at, sizeof(at), "%s", folder); *at; *strrchr(at, '/') = '\0') {
+		const double max = read_number(at, "memory.max", ""),
+			     used = read_number(at, "memory.current", ""),
+			     cached = read_number(at, "memory.stat", "active_file ") +
+				      read_number(at, "memory.stat", "inactive_file ");
+
+		if (max - (used - (isnan(cached) ? 0 : cached)) < part * max)
+			return false;
+	}
+	return true;
 }
 
 /*

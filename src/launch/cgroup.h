@@ -20,6 +20,9 @@
 void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX]);
 /** The folder of our own cgroup; "": no cgroup file system of version 2. */
 void hes_cgroup_own(char out[HES_CGROUP_MAX]);
+/** Whether @part of its memory limit is free, and of the limits of the cgroups above it: what files
+ * have in the page cache counts as free. True where there is no limit. */
+bool hes_cgroup_has_memory(const char *folder, double part);
 /** Remove empty cgroups of programs that have ended: one killed before it registered its cgroup
  * leaves it behind. */
 void hes_cgroup_sweep(void);

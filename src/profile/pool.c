@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "launch/cgroup.h"
 #include "profile/session.h"
 
 #define USABLE     0.97 /* of a GPU's memory: the driver needs the rest */
@@ -116,8 +117,10 @@ static bool fits_gpu(const struct session *s, size_t job)
 	return mib <= USABLE * s->type->memory_mib;
 }
 
+/* A container or a batch job has a limit of its own. */
 static bool fits_host(void)
 {
+	char cgroup[HES_CGROUP_MAX];
 	double all = 0, available = 0, value;
 	FILE *f = fopen("/proc/meminfo", "re");
 	char line[128];
@@ -130,7 +133,8 @@ static bool fits_host(void)
 	}
 	if (f)
 		fclose(f);
-	return available >= HOST_PART * all;
+	hes_cgroup_own(cgroup);
+	return available >= HOST_PART * all && hes_cgroup_has_memory(cgroup, HOST_PART);
 }
 
 /* End a waiting process that is not in @spare; NULL: any. @return 1; 0 there is none; -EBUSY */

@@ -613,6 +613,39 @@ TEST_WITH(an_unregistered_cgroup_is_removed, set_up, tear_down)
 	hes_child_drop(&ours);
 }
 
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+TEST(memory_is_left_where_each_cgroup_above_has_some)
+{
+	char at[] = "/tmp/heshare-test-XXXXXX", below[64], path[96];
+
+	assert_non_null(mkdtemp(at));
+	snprintf(below, sizeof(below), "%s/job", at);
+	assert_int_equal(mkdir(below, 0700), 0);
+	assert_true(hes_cgroup_has_memory(below, 0.25));
+	snprintf(path, sizeof(path), "%s/memory.max", below);
+	write_file(path, "max\n");
+	snprintf(path, sizeof(path), "%s/memory.max", at);
+	write_file(path, "1000\n");
+	snprintf(path, sizeof(path), "%s/memory.current", at);
+	write_file(path, "900\n");
+	assert_false(hes_cgroup_has_memory(below, 0.25));
+	snprintf(path, sizeof(path), "%s/memory.stat", at);
+	write_file(path, "anon 700\nfile 200\nshmem 0\ninactive_file 150\nactive_file 50\n");
+	assert_true(hes_cgroup_has_memory(below, 0.25));
+	assert_false(hes_cgroup_has_memory(below, 0.35));
+	assert_true(hes_cgroup_has_memory("", 0.25));
+	snprintf(path, sizeof(path), "rm -r %s", at);
+	assert_int_equal(system(path), 0);
+}
+
 TEST_WITH(a_job_within_a_job_extends_its_mark, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
