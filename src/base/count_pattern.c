@@ -15,6 +15,7 @@
 #define MAX_MATCHES (HES_COUNT_PATTERN_MAX / 2)
 #define MAX_DIGITS  18
 #define ESCAPE      '\x1b'
+#define MAX_SIZE    10000 /* of what regcomp() makes, which copies what is repeated */
 #define EXAMPLE     "; such as 'step (\\d+)' or '(\\d+)/\\d+'"
 
 struct translation {
@@ -28,6 +29,9 @@ struct translation {
 	size_t count_at;             /* where it begins in text */
 	size_t open[MAX_GROUPS];     /* where the groups begin that are not closed */
 	size_t n_open;
+	size_t size[MAX_GROUPS + 1]; /* so far, of the open groups and of all, with copies */
+	size_t last;                 /* size of what a repeat would repeat */
+	size_t counted;              /* bytes of text that are in the sizes */
 };
 
 static int pattern_fail(const struct translation *t, size_t at, const char *why,
@@ -155,10 +159,53 @@ static int translate_close(struct translation *t, struct hes_err *err)
 	return 0;
 }
 
+/* @return how often regcomp() copies what the repeat at @text repeats; 0: it is no repeat */
+static size_t copies_of(const char *text)
+{
+	unsigned least = 0, most = 0;
+	const int n = sscanf(text, "{%u,%u", &least, &most);
+
+	if (strchr("*+?", *text))
+		return *text == '+' ? 2 : 1;
+	if (n < 1)
+		return sscanf(text, "{,%u", &most) == 1 ? most : 0;
+	return n == 2 ? most : (size_t)least + 1;
+}
+
+/* Count the size of what comes next: a repeat, the end of a group, or one more piece. */
+static int count_size(struct translation *t, struct hes_err *err)
+{
+	const char *text = t->text + t->at;
+	size_t *size = &t->size[t->n_open];
+	const size_t copies = copies_of(text);
+
+	if (t->at < t->counted)
+		return 0;
+	if (*text == '{' && copies)
+		t->counted = t->at + strcspn(text, "}") + 1;
+	if (*text == ')' && t->n_open) {
+		t->last = *size--;
+	} else if (*text == '(' && t->n_open < MAX_GROUPS) {
+		size[1] = t->last = 0;
+	} else if (copies) {
+		*size -= t->last;
+		t->last *= copies;
+	} else {
+		t->last = 1;
+	}
+	*size += t->last;
+	return *size <= MAX_SIZE
+		       ? 0
+		       : pattern_fail(t, t->at, "repeats of repeats come to more than 10000 pieces",
+				      err);
+}
+
 static int translate_one(struct translation *t, struct hes_err *err)
 {
 	const char c = t->text[t->at], next = t->text[t->at + 1];
 
+	if (count_size(t, err))
+		return -EINVAL;
 	switch (c) {
 	case '\\':
 		return translate_escape(t, err);

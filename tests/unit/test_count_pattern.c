@@ -82,6 +82,10 @@ TEST(a_wrong_pattern_is_refused_with_the_place_and_an_example)
 		{ "(\\s*)x", "byte 1: this group" },
 		{ "()1", "byte 1: this group" },
 		{ "(\\d{19})", "byte 1: this group" },
+		{ "(?:(?:(?:(?:a{1,250}){1,250}){1,250}){1,250})(\\d+)",
+		  "byte 22: repeats of repeats come to more than 10000 pieces" },
+		{ "a{250}{,250}(\\d+)", "byte 7: repeats of repeats" },
+		{ "(?:(?:a{110}b+){110,}|c)*(\\d+)", "byte 16: repeats of repeats" },
 		{ "(\\d+)\n", "control character 0x0a in byte 6" },
 		{ "(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:(?:1", "too many groups" },
 	};
