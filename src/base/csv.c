@@ -215,11 +215,14 @@ static char find_separator(const char *row)
 static int read_header(struct hes_csv *c, struct hes_err *err)
 {
 	static const char bom[] = "\xef\xbb\xbf";
-	int rc = read_record(c, err);
+	int rc;
 
+	do
+		rc = read_record(c, err);
+	while (rc > 0 && c->len == 0);
 	if (rc < 0)
 		return rc;
-	if (rc == 0 || c->len == 0)
+	if (rc == 0)
 		return hes_fail(err, -EINVAL, "%s: empty file; a header row is needed", c->path);
 	c->header = strdup(strncmp(c->row, bom, 3) ? c->row : c->row + 3);
 	if (!c->header)

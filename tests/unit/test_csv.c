@@ -52,6 +52,15 @@ TEST(short_rows_empty_files_and_missing_columns_are_refused)
 	write_file("");
 	assert_true(hes_csv_open(path, &c, &err) < 0);
 	assert_non_null(strstr(err.msg, "empty file"));
+	write_file("\n\n\n");
+	assert_true(hes_csv_open(path, &c, &err) < 0);
+	assert_non_null(strstr(err.msg, "empty file"));
+	write_file("\n\r\na,b\n1,2\n");
+	assert_int_equal(hes_csv_open(path, &c, &err), 0);
+	assert_int_equal(hes_csv_next(c, &err), 1);
+	assert_string_equal(hes_csv_text(c, 1), "2");
+	assert_int_equal(hes_csv_line(c), 4);
+	hes_csv_close(c);
 	write_file("a,b\n1\n");
 	assert_int_equal(hes_csv_open(path, &c, &err), 0);
 	assert_true(hes_csv_column(c, "zz", &err) < 0);
