@@ -48,6 +48,7 @@ joules_sum() {
 	run -0 --separate-stderr lab mine heshare run scripts.csv
 	[[ "$stderr" == *"8 jobs on 2 GPUs: 8 unknown; they run alone and are measured"* ]]
 	[[ "$output" == *"run 1: 8 of 8 jobs done"* ]]
+	grep -E '^3 .* 1  done +\./train-3\.sh' <<<"$output" # jobs by number say little
 	[ "$(done_jobs)" = "1 2 3 4 5 6 7 8 " ]
 	joules_sum scripts.run/report.json
 	# Each ran alone, unlocked, and the GPU that was free took the next: no GPU had them all.

@@ -91,7 +91,7 @@ once() { # JOBS: each of these left its line once
 		heshare status; heshare status --json >going.json
 		: >go; wait $p; heshare status --json >done.json; heshare status >done.txt'
 	[ "$status" -eq 0 ]
-	[[ "$output" == *"run 1  going, process "*"/open.json"*" waiting, 0 done, 0 failed"*" W now"*"GPU "*"a/0 "*"time left"* ]]
+	[[ "$output" == *"run 1  going, process "*"/open.json"*" waiting, 0 done, 0 failed"*" W now"*"GPU "*"a/0 "*"time left  workload"* ]]
 	jq -e '.[0] | .state == "going" and .runner == "alive" and .power_w > 0 and .energy_j > 0 and .left_s > 0 and .age_s != null' going.json
 	jq -e '.[0] | (.jobs | length) == 5 and .jobs_running + .jobs_waiting == 5 and .jobs_running > 0 and (.gpus | length) == 2' going.json
 	# What the table of jobs says sums to the counts.

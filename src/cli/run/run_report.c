@@ -87,7 +87,9 @@ static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, u
 	put_time(f, ran, (double)j->end_us);
 	put_energy(f, planned, (double)planned_mj);
 	put_energy(f, done && j->has_energy, (double)j->energy_mj);
-	fprintf(f, " %4" PRIu32 "  %s\n", attempts, hes_run_job_state_names[j->state]);
+	fprintf(f, " %4" PRIu32 "  %-11s  ", attempts, hes_run_job_state_names[j->state]);
+	hes_visible_put(f, 0, j->workload);
+	fputc('\n', f);
 }
 
 static void power_cap(FILE *f, const struct hes_run_report *r)
@@ -172,8 +174,9 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 {
 	bool any = r->done > 0, energy = r->has_energy, all = r->done == r->n_jobs;
 
-	fprintf(f, "%-12s %-14s %4s %11s %11s %11s %11s %8s %8s %4s\n", "job", "GPU", "SM %",
-		"time plan.", "measured", "end plan.", "measured", "en.plan.", "attrib.", "try");
+	fprintf(f, "%-12s %-14s %4s %11s %11s %11s %11s %8s %8s %4s  %-11s  %s\n", "job", "GPU",
+		"SM %", "time plan.", "measured", "end plan.", "measured", "en.plan.", "attrib.",
+		"try", "state", "workload");
 	for (size_t i = 0; i < r->n_jobs; i++)
 		job_row(f, &r->jobs[i], r->planned_mj[i], r->attempts[i]);
 	job_failures_print(f, r->jobs, r->n_jobs, r->run.folder, r->by_node,

@@ -121,8 +121,8 @@ static void print_running(FILE *f, const struct run_view *v)
 {
 	char left[HES_QUANTITY_MAX], done[32], clock[16];
 
-	fprintf(f, "\n  %-16s %-16s %-16s %5s %6s %6s %12s\n", "job", "workload", "GPU", "SM %",
-		"MHz", "done", "time left");
+	fprintf(f, "\n  %-16s %-16s %5s %6s %9s %12s  %s\n", "job", "GPU", "SM %", "MHz", "done",
+		"time left", "workload");
 	for (size_t i = 0; i < v->n_running; i++) {
 		const struct run_view_job *r = &v->running[i];
 
@@ -135,12 +135,12 @@ static void print_running(FILE *f, const struct run_view *v)
 		fputs("  ", f);
 		hes_visible_put(f, 16, r->job->job);
 		fputc(' ', f);
-		hes_visible_put(f, 16, r->job->workload);
-		fputc(' ', f);
 		hes_visible_put(f, 16, r->job->gpu);
-		fprintf(f, " %5" PRIu32 " %6s %6s %12s\n", r->attempt->sm_pct,
+		fprintf(f, " %5" PRIu32 " %6s %9s %12s  ", r->attempt->sm_pct,
 			r->attempt->clock_mhz ? clock : "-", done,
 			r->has_left ? time_text(left, r->left_us) : "-");
+		hes_visible_put(f, 0, r->job->workload);
+		fputc('\n', f);
 	}
 }
 
