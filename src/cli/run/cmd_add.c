@@ -303,16 +303,28 @@ static bool run_has_job(const struct run_view *v, const char *id)
 	return false;
 }
 
+static bool file_has_job(const struct hes_jobs *jobs, const char *id, size_t except)
+{
+	for (size_t k = 0; k < jobs->n; k++)
+		if (k != except && strcmp(jobs->v[k].id, id) == 0 &&
+		    !hes_job_is_numbered(&jobs->v[k], k))
+			return true;
+	return false;
+}
+
 /* Ids that only count the rows of the file go on from the run's. */
 static void number_jobs(const struct run_view *v, struct hes_jobs *jobs)
 {
 	size_t number = v->n_jobs;
 
-	for (size_t i = 0; i < jobs->n && jobs->made_ids; i++)
+	for (size_t i = 0; i < jobs->n && jobs->made_ids; i++) {
+		char *id = jobs->v[i].id;
+
 		if (hes_job_is_numbered(&jobs->v[i], i))
 			do
-				snprintf(jobs->v[i].id, HES_NAME_MAX, "%zu", ++number);
-			while (run_has_job(v, jobs->v[i].id));
+				snprintf(id, HES_NAME_MAX, "%zu", ++number);
+			while (run_has_job(v, id) || file_has_job(jobs, id, i));
+	}
 }
 
 static int check_job(const struct inputs *in, const struct hes_job *job, struct hes_err *err)
