@@ -203,6 +203,7 @@ joules_sum() {
 	refused '--power-cap: 10 W is below the ' jobs.csv --power-cap 10 -- true
 	refused 'name one jobs file' jobs.csv more.csv
 	refused '--command: there is a command after --' jobs.csv --command true -- true
+	refused ': a pipe or a device; write the jobs into a file, by which --resume finds their run' <(printf 'command\ntrue\n')
 	echo '{}' >plan.json
 	refused '--gpus: it is for a jobs file' plan.json --gpus 1
 	[ ! -e jobs.run ]
@@ -255,7 +256,8 @@ await() {
 	printf 'command\n./hold.sh 1\n./hold.sh 2\n' >held.csv
 	printf '#!/bin/sh\nuntil [ -e "go${HESHARE_GPU##*/}" ]; do sleep 1; done\n' >hold.sh
 	chmod +x hold.sh
-	printf 'workload,batch_size,iterations\nresnet18,4,900\n' >more.csv
+	# The number of a row without an id is no id of another row.
+	printf 'id,workload,batch_size,iterations\n,resnet18,4,900\n3,resnet18,4,900\n' >more.csv
 	printf 'memory_mib,command\n90000,true\n' >large.csv
 	cat >typed <<-'END'
 		heshare run held.csv --jobs held >/dev/null 2>&1 & p=$!
@@ -272,6 +274,7 @@ await() {
 	[[ "$output" == *"heshare add: job 3 needs 90000 MiB of memory, and no GPU here has more than 15360 MiB"* ]]
 	[ "$(sqlite3 store.db "SELECT gpu, planned_end_us > planned_start_us FROM run_jobs WHERE job = '3'")" = "vm/0|1" ]
 	[ "$(sqlite3 store.db "SELECT clock_mhz > 0 FROM attempts WHERE job = '3'")" = 1 ]
+	[ "$(sqlite3 store.db "SELECT count(*) FROM attempts WHERE job = '4' AND ended_us")" = 1 ]
 }
 
 @test "rows without an id that moved are the same jobs at --resume, and the run keeps its plan" {

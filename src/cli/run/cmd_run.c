@@ -640,6 +640,8 @@ static int check_use(const struct run_opts *o, int n_args, char **args, struct i
 
 	if (!rc && o->launcher)
 		rc = launcher_check(o->launcher, err);
+	if (!rc && files > 0)
+		rc = jobs_file_check(args[0], err);
 	if (rc)
 		return rc;
 	in->of_jobs = files > 0 && jobs_file_is(args[0]);

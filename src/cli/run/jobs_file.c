@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -45,6 +46,19 @@ bool jobs_file_is(const char *path)
 	while (n > 0 && i < (size_t)n && isspace((unsigned char)text[i]))
 		i++;
 	return n > 0 && i < (size_t)n && text[i] != '{' && text[i] != '\x1f';
+}
+
+int jobs_file_check(const char *path, struct hes_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		return 0;
+	return hes_fail(
+		err, -EINVAL,
+		"%s: a pipe or a device; write the jobs into a file, by which --resume finds "
+		"their run",
+		path);
 }
 
 uint64_t jobs_file_key(const char *path)

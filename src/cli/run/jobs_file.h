@@ -15,6 +15,10 @@
 /** Whether a file holds jobs and no plan: a plan is JSON. */
 bool jobs_file_is(const char *path);
 
+/** Refuse what is no file: a pipe is read once, and --resume finds a run by its file. @return 0;
+ * -EINVAL */
+int jobs_file_check(const char *path, struct hes_err *err);
+
 /** Names the runs of a jobs file in the journal, whatever is in it. */
 uint64_t jobs_file_key(const char *path);
 
