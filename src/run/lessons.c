@@ -175,10 +175,10 @@ int run_learn(struct runner *r, struct hes_err *err)
 	r->lessons_us = run_now_us(&r->clock) + LEARN_US;
 	for (size_t i = 0; r->q->profiles && i < r->n_gpus && !rc; i++)
 		rc = learn_gpu(r, &r->gpus[i], err);
+	if (rc || r->samples.n == r->samples_kept || !r->q->store)
+		return rc;
 	new = (struct hes_samples){ .v = r->samples.v + r->samples_kept,
 				    .n = r->samples.n - r->samples_kept };
-	if (rc || !new.n || !r->q->store)
-		return rc;
 	rc = run_deliver(r, &d, err);
 	r->samples_kept = rc ? r->samples_kept : r->samples.n;
 	return rc;
