@@ -187,6 +187,10 @@ joules_sum() {
 	refused 'job a has no command; ' jobs.csv
 	[[ "$output" == *"column command"*"-- ./job.sh {workload}"* ]]
 	refused 'no value {iteration} for a command' jobs.csv -- 'x {iteration}'
+	printf 'command\ntrue\n' >own.csv
+	refused 'no value {foo} for a command' own.csv -- ./other.sh '{foo}'
+	run -0 lab two heshare run own.csv --dry-run -- ./other.sh '{iterations}'
+	[[ "$output" == *"heshare: no job runs the command for all, because each has one of its own"* ]]
 	refused 'job a needs 90000 MiB of memory, and no GPU here has more than 15360 MiB' large.csv
 	refused 'none.csv' none.csv -- true
 	# With a command for all, too, the file must be one of jobs: no column misspelt, no plan.

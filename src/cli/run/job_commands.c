@@ -4,6 +4,7 @@
 #include "cli/run/job_commands.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,28 @@ static int command_of(const struct hes_job *job, const struct patterns *p, const
 	return hes_run_words(pattern, job, out, err);
 }
 
+/* A pattern that no job uses is said so, and must be right all the same. */
+static int check_unused(const struct hes_jobs *jobs, const struct patterns *p, const char *pattern,
+			struct hes_err *err)
+{
+	const struct hes_job any = {
+		.id = "1", .workload = "w", .batch_size = 1, .iterations = 1, .memory_mib = 1
+	};
+	char *words;
+	int rc;
+
+	for (size_t i = 0; i < jobs->n; i++)
+		if (!jobs->v[i].command && pattern_of(p, &jobs->v[i], pattern) == pattern)
+			return 0;
+	rc = hes_run_words(pattern, &any, &words, err);
+	if (rc)
+		return rc;
+	free(words);
+	fprintf(stderr, "heshare: no job runs the command for all, because each has one of its "
+			"own\n");
+	return 0;
+}
+
 int run_commands_load(const struct hes_jobs *jobs, const char *list, const char *pattern,
 		      char ***out, struct hes_err *err)
 {
@@ -113,6 +136,8 @@ int run_commands_load(const struct hes_jobs *jobs, const char *list, const char 
 
 	if (!rc && list)
 		rc = read_list(list, &p, err);
+	if (!rc && pattern)
+		rc = check_unused(jobs, p, pattern, err);
 	for (size_t i = 0; i < jobs->n && !rc; i++)
 		rc = command_of(&jobs->v[i], p, pattern, &commands[i], err);
 	release(p);
