@@ -120,6 +120,7 @@ struct hes_run_job {
 	char gpu[HES_NAME_MAX];
 	uint32_t sm_pct;
 	int64_t planned_start_us, planned_end_us; /* equal: nothing was known of it */
+	uint64_t planned_mj;                      /* its part of the GPU's; 0: not known */
 	enum hes_run_job_state state;
 	int64_t start_us, end_us; /* of the attempt that counts; valid once done or failed */
 	uint64_t energy_mj; /* attributed to the attempt that did the job; valid if has_energy */

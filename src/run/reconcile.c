@@ -90,7 +90,8 @@ int run_note_place(struct runner *r, const struct run_task *t, struct hes_err *e
 {
 	struct hes_run_job j = { .sm_pct = t->place->sm_pct,
 				 .planned_start_us = t->planned_start_us,
-				 .planned_end_us = run_planned_end_us(t) };
+				 .planned_end_us = run_planned_end_us(t),
+				 .planned_mj = t->planned_mj };
 
 	snprintf(j.job, sizeof(j.job), "%s", t->job->id);
 	snprintf(j.gpu, sizeof(j.gpu), "%s", run_gpu_name(t->gpu));
@@ -122,6 +123,8 @@ static int take_results(struct runner *r, const struct index *x, struct hes_err 
 				 "job %s ended early before (%s); it runs again, and --early-ok "
 				 "would accept it instead",
 				 t->job->id, v[i].seen);
+		if (t && t->state != TASK_WAITING && v[i].planned_mj)
+			t->planned_mj = v[i].planned_mj;
 		/* It had moved. */
 		if (!rc && t->state == TASK_WAITING && strcmp(v[i].gpu, run_gpu_name(t->gpu)) != 0)
 			rc = run_note_place(r, t, err);

@@ -224,6 +224,7 @@ static int note_new_run(struct runner *r, struct hes_err *err)
 		jobs[i].sm_pct = t->place->sm_pct;
 		jobs[i].planned_start_us = t->planned_start_us;
 		jobs[i].planned_end_us = run_planned_end_us(t);
+		jobs[i].planned_mj = t->planned_mj;
 	}
 	r->log.run->started_us = hes_wall_us();
 	if (!rc)

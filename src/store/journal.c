@@ -147,8 +147,8 @@ static int add_jobs(struct hes_store *s, int64_t run, const struct hes_run_job *
 	sqlite3_stmt *q;
 	int rc = hes_db_prepare(s,
 				"INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, "
-				"planned_start_us, planned_end_us,"
-				" state) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting')",
+				"planned_start_us, planned_end_us, planned_mj,"
+				" state) VALUES (?, ?, ?, ?, ?, ?, ?, nullif(?, 0), 'waiting')",
 				&q, err);
 
 	for (size_t i = 0; i < n && !rc; i++) {
@@ -159,6 +159,7 @@ static int add_jobs(struct hes_store *s, int64_t run, const struct hes_run_job *
 		sqlite3_bind_int64(q, 5, v[i].sm_pct);
 		sqlite3_bind_int64(q, 6, v[i].planned_start_us);
 		sqlite3_bind_int64(q, 7, v[i].planned_end_us);
+		sqlite3_bind_int64(q, 8, (int64_t)v[i].planned_mj);
 		rc = hes_db_run(s, q, err);
 	}
 	sqlite3_finalize(q);

@@ -75,7 +75,8 @@ static int add_waiting(struct hes_journal *j, int64_t run, const struct hes_run_
 	int rc = hes_db_prepare(j->store,
 				"INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, "
 				"planned_start_us, planned_end_us,"
-				" state, arrival_us) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?)",
+				" state, arrival_us, planned_mj) VALUES (?, ?, ?, ?, ?, ?, ?, "
+				"'waiting', ?, nullif(?, 0))",
 				&q, err);
 
 	if (!rc) {
@@ -87,6 +88,7 @@ static int add_waiting(struct hes_journal *j, int64_t run, const struct hes_run_
 		sqlite3_bind_int64(q, 6, a->planned_start_us);
 		sqlite3_bind_int64(q, 7, a->planned_end_us);
 		sqlite3_bind_int64(q, 8, arrival_us);
+		sqlite3_bind_int64(q, 9, (int64_t)a->planned_mj);
 		rc = hes_db_run(j->store, q, err);
 	}
 	sqlite3_finalize(q);
@@ -246,14 +248,15 @@ int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct 
 	struct hes_run_added *v = NULL;
 	sqlite3_stmt *q;
 	size_t n = 0;
-	int rc = hes_db_prepare(j->store,
-				"SELECT a.id, a.job, batch_size, iterations, memory_mib, command, "
-				"clock_mhz, together, shares_pct,"
-				" before_job, planned_mj, workload, gpu, sm_pct, planned_start_us, "
-				"planned_end_us, activity_mw, whole_run, progress FROM added_jobs a"
-				" JOIN run_jobs r ON r.run_id = a.run_id AND r.job = a.job WHERE "
-				"a.run_id = ? AND a.id > ? ORDER BY a.id",
-				&q, err);
+	int rc = hes_db_prepare(
+		j->store,
+		"SELECT a.id, a.job, batch_size, iterations, memory_mib, command, "
+		"clock_mhz, together, shares_pct,"
+		" before_job, a.planned_mj, workload, gpu, sm_pct, planned_start_us, "
+		"planned_end_us, activity_mw, whole_run, progress FROM added_jobs a"
+		" JOIN run_jobs r ON r.run_id = a.run_id AND r.job = a.job WHERE "
+		"a.run_id = ? AND a.id > ? ORDER BY a.id",
+		&q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);

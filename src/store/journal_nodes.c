@@ -15,7 +15,7 @@ int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_
 	if (!rc)
 		rc = hes_db_prepare(s,
 				    "UPDATE run_jobs SET gpu = ?3, sm_pct = ?4, planned_start_us = "
-				    "?5, planned_end_us = ?6,"
+				    "?5, planned_end_us = ?6, planned_mj = nullif(?7, 0),"
 				    " state = 'waiting', start_us = NULL, end_us = NULL, energy_mj "
 				    "= NULL WHERE run_id = ?1 AND job = ?2",
 				    &q, err);
@@ -26,6 +26,7 @@ int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_
 		sqlite3_bind_int64(q, 4, jobs[i].sm_pct);
 		sqlite3_bind_int64(q, 5, jobs[i].planned_start_us);
 		sqlite3_bind_int64(q, 6, jobs[i].planned_end_us);
+		sqlite3_bind_int64(q, 7, (int64_t)jobs[i].planned_mj);
 		rc = hes_db_run(s, q, err);
 	}
 	sqlite3_finalize(q);

@@ -177,6 +177,7 @@ static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	r->last_verdict = (enum hes_verdict)word(q, 12, hes_verdict_names);
 	r->arrival_us = sqlite3_column_int64(q, 13);
 	hes_db_text(q, 14, r->seen, sizeof(r->seen));
+	r->planned_mj = (uint64_t)sqlite3_column_int64(q, 15);
 	return 0;
 }
 
@@ -191,7 +192,7 @@ int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **ou
 		"j.run_id AND a.job = j.job AND verdict <> 'done'),"
 		" (SELECT status FROM attempts a WHERE " ENDED
 		"), coalesce((SELECT verdict FROM attempts a WHERE " ENDED
-		"), 'open'), arrival_us, (SELECT seen FROM attempts a WHERE " ENDED ")"
+		"), 'open'), arrival_us, (SELECT seen FROM attempts a WHERE " ENDED "), planned_mj"
 		" FROM run_jobs j WHERE run_id = ? ORDER BY id",
 		run, sizeof(**out), job_row, out, out_n, err);
 }

@@ -243,6 +243,9 @@ const struct hes_schema_step hes_schema_steps[] = {
 	  { &hes_profile_table, &hes_sample_table, &hes_point_table } },
 	{ "jobs that are a command", commands_step, { &hes_point_table } },
 	{ "predictors that plans trained", trained_step, { NULL } },
+	{ "planned joules of jobs",
+	  "ALTER TABLE run_jobs ADD COLUMN planned_mj INTEGER;",
+	  { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

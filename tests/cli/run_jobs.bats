@@ -168,6 +168,18 @@ joules_sum() {
 	jq -es '.[0].predicted.makespan_us / .[1].predicted.makespan_us | . > 0.8 and . < 1.25' long.json counted.json
 }
 
+@test "the report of a run is the same at --resume when nothing is left to do, though it was planned again" {
+	printf '#!/bin/sh\nexec vgpu-task --workload resnet50 --batch 16 --iterations 4000 >/dev/null\n' >new.sh
+	chmod +x new.sh
+	printf 'command\n./new.sh\n./new.sh\n' >twice.csv
+	lab two heshare run twice.csv --gpus 0
+	cp twice.run/report.json first
+	# The first one measured it for the second.
+	jq -e '.jobs | map(.planned_j != null and .planned_j > 0) == [false, true]' first
+	lab two heshare run twice.csv --resume --json >again
+	jq -es '.[0].jobs[1].planned_j == .[1].jobs[1].planned_j' first again
+}
+
 @test "a pattern that matches no line is reported once" {
 	printf 'command\necho step 7\necho step 8\ntrue\n' >steps.csv
 	run -0 --separate-stderr lab two heshare run steps.csv --progress 'nomatch (\d+)'

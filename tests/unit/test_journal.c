@@ -30,7 +30,8 @@ static const struct hes_run_job jobs[] = {
 	  .gpu = "a/0",
 	  .sm_pct = 60,
 	  .planned_start_us = 0,
-	  .planned_end_us = 300 },
+	  .planned_end_us = 300,
+	  .planned_mj = 77 },
 };
 
 /* A store with a journal. */
@@ -239,6 +240,7 @@ TEST_WITH(a_run_is_found_by_its_plan, store_set_up, store_tear_down)
 	assert_int_equal(hes_journal_jobs(b.journal, 2, &j, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	assert_string_equal(j[0].job, "z"); /* the order they came in */
+	assert_int_equal(j[1].planned_mj, 77);
 	assert_int_equal(j[1].planned_end_us, 300);
 	assert_int_equal(j[1].state, HES_RUN_JOB_WAITING);
 	free(g);

@@ -197,7 +197,8 @@ TEST_WITH(a_store_without_later_columns_gets_them, store_set_up, store_tear_down
 		"time_se; ALTER TABLE samples DROP COLUMN time_se; ALTER TABLE points DROP COLUMN "
 		"run_s; ALTER TABLE points DROP COLUMN progress; ALTER TABLE added_jobs DROP "
 		"COLUMN whole_run; ALTER TABLE added_jobs DROP COLUMN progress; ALTER TABLE runs "
-		"DROP COLUMN progress; DROP TABLE trained; PRAGMA user_version = 7");
+		"DROP COLUMN progress; DROP TABLE trained; ALTER TABLE run_jobs DROP COLUMN "
+		"planned_mj; PRAGMA user_version = 7");
 	s = store_opened(HES_STORE_WRITE);
 	assert_int_equal(store_add(s, HES_SOURCE_MEASURED, 2, p, N(p), NULL, 0).profiles_known, 2);
 	p[1].start_s = 4.5;
