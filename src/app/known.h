@@ -56,7 +56,7 @@ struct hes_known_request {
 	const struct hes_gpu_type *const *types; /* to plan for; HES_KNOWN_TYPES at most */
 	size_t n_types;
 	struct hes_model *model; /* measured workloads that it does not know are added to it, if
-				    rows have to be derived or @fit_all is set */
+				    other batch sizes have to be derived or @fit_all is set */
 	struct hes_store *store; /* NULL: an empty one */
 	const struct hes_profiles *profiles; /* in place of the store's; NULL: the store's */
 	const char *predictor;               /* its file; NULL: trained on what the store has */

@@ -262,7 +262,11 @@ static int draw_missing(const char *store, const struct partition_name *jobs, si
 {
 	struct hes_jobs named = { .v = calloc(n_jobs + 1, sizeof(*named.v)), .n = n_jobs };
 	struct cli_known_from from = {
-		.command = "partition", .store = store, .jobs = &named, .profiles_only = true
+		.command = "partition",
+		.store = store,
+		.jobs = &named,
+		.profiles_only = true,
+		.replayed = true, /* points are drawn from the model, which learns the workloads */
 	};
 	struct hes_known k = { .learnt = false };
 	struct hes_model *m = NULL;
