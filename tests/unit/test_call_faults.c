@@ -16,7 +16,7 @@
 #include "unit_test.h"
 
 #define MOST      100000 /* faults of one call: more than any has */
-#define ALL_UP_TO 12     /* faults of one call that are tried in any case */
+#define ALL_UP_TO 6      /* faults of one call that are tried in any case */
 
 /* What a call works on, and what it gave. */
 struct bench {
