@@ -82,7 +82,7 @@ lab() { # SPEED COMMAND...
 	cat >script <<-'END'
 		heshare run both.json -c "exec $task 1000000000 --every 1" >/dev/null &
 		until [ "$(grep -ls iterations both.run/*.log | wc -l)" = 2 ]; do sleep 1; done
-		sleep 60
+		sleep 30
 		kill -TERM $!
 		wait $!
 		vgpu-task --workload resnet18 --batch 1 --iterations 1000000000 --every 1 >other &
@@ -142,7 +142,7 @@ lab() { # SPEED COMMAND...
 		sqlite3 store.db "SELECT workload, windows > 1, abs(start_s + iteration_us / 1e6 - run_s) < 0.01, progress FROM points"
 	END
 	lab 20 bash script
-	[[ "${output%%$'\n'*}" =~ ^' at '[1-9][0-9]*' '+'-'$ ]]
+	[[ "${output%%$'\n'*}" =~ ^' at '[1-9][0-9]*' '+'-  ./train.sh: whole run'$ ]]
 	[ "${output#*$'\n'}" = $'[null,null,null]\n0\n./train.sh: whole run|1|1|' ]
 }
 

@@ -71,7 +71,8 @@ static int load_known(struct run_planner *p, const struct hes_jobs *jobs, bool a
 	return cli_known_load(&from, p->catalogue, p->fleet, out, err);
 }
 
-/* The runner reads GPU types and @measured without a lock, so both are made before it begins. */
+/* The runner reads GPU types without a lock, so they are made before it begins. It does not read
+ * @measured while it is planned again. */
 static int load_all(struct run_planner *p, struct hes_jobs *jobs, struct hes_err *err)
 {
 	int rc = load_known(p, jobs, false, &p->known, err);
@@ -98,6 +99,9 @@ static int refresh_known(struct run_planner *p, const struct hes_jobs *jobs, str
 	now.learnt = p->known.learnt;
 	p->known.predictor = NULL;
 	hes_known_free(&p->known);
+	hes_profiles_free(&p->measured);
+	p->measured = now.measured;
+	now.measured = (struct hes_profiles){ 0 };
 	p->known = now;
 	return 0;
 }

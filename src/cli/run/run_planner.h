@@ -26,7 +26,7 @@ struct run_planner {
 	struct hes_fleet *fleet; /* of the run */
 	bool owns_fleet;
 	struct hes_known known;       /* without what was measured; changes while the run goes on */
-	struct hes_profiles measured; /* before the run */
+	struct hes_profiles measured; /* before the run, and what each planning found */
 };
 
 /** Refuse a policy or preference that is not there. @return 0; -EINVAL, -ENOENT: wrong usage */
