@@ -35,6 +35,7 @@ lab() { # SPEED COMMAND...
 # The store has no profiles: the activities by which both are split are in the plan.
 @test "planned and measured joules of a job follow one rule: without noise they differ little" {
 	for policy in joint heshare; do
+		export HESHARE_STORE=$PWD/$policy.db
 		heshare plan jobs.csv -f two.yaml --policy $policy --json >$policy.json
 		lab 50 heshare run $policy.json --json -c "$task"
 		[ "$status" -eq 0 ]
