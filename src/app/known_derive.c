@@ -192,7 +192,7 @@ static double row_alike(const struct known_load *l, const struct hes_profile *me
 	out->sm_util = a.sm / a.weight;
 	out->dram_util = a.dram / a.weight;
 	out->l2_util = a.l2 / a.weight;
-	return hypot(NETWORK_ERROR, sqrt(fmax(0, a.times / a.weight - mean * mean)));
+	return sqrt(NETWORK_ERROR * NETWORK_ERROR + fmax(0, a.times / a.weight - mean * mean));
 }
 
 /* From the type whose known networks agree best. @return 0; -ENOENT: measured on no other type at

@@ -221,6 +221,12 @@ static double errors_that_hold(double coverage)
 	return (pow(p, 0.135) - pow(1 - p, 0.135)) / 0.1975;
 }
 
+/* The root of the sum of squares; hypot() would need a new C library. */
+static double widen(double half, double more)
+{
+	return more > 0 ? sqrt(half * half + more * more) : half;
+}
+
 struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d,
 				     uint32_t co_runners)
 {
@@ -241,7 +247,7 @@ struct interval_bound interval_bound(const struct interval *i, const struct rang
 			    2 * MOST);
 		b.widening = fmax(b.widening, half / within);
 		if (o == 0)
-			half = hypot(half, errors_that_hold(i->coverage) * d->time_se);
+			half = widen(half, errors_that_hold(i->coverage) * d->time_se);
 		b.factor[o] = exp(half);
 	}
 	return b;

@@ -125,7 +125,7 @@ static bool agree(const struct entry *a, const struct entry *b)
 {
 	return a->time_se > 0 && b->time_se > 0 &&
 	       fabs(log(b->p->iteration_us / a->p->iteration_us)) <=
-		       AGREE * hypot(a->time_se, b->time_se);
+		       AGREE * sqrt(a->time_se * a->time_se + b->time_se * b->time_se);
 }
 
 /* One entry for each job in each setting. @return 0 or -ENOMEM */

@@ -98,7 +98,8 @@ static bool mean_differs(const struct series *w, size_t job, double error)
 		return false;
 	other = mean_of(v, n);
 	other_se = n > 1 ? steady_se(v, n) : se;
-	return !(fabs(other / mean - 1) <= fmax(SAME, fmin(error, 2 * hypot(se, other_se))));
+	return !(fabs(other / mean - 1) <=
+		 fmax(SAME, fmin(error, 2 * sqrt(se * se + other_se * other_se))));
 }
 
 /* Whether the windows without starts are enough. */
