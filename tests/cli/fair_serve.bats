@@ -284,7 +284,8 @@ in_lab() {
 	in_lab <<-'END'
 		serve --profile-for 1
 		vgpu-task --device 0 --workload resnet50 --batch 16 --every 0.01 --iterations 100000000 >/dev/null &
-		client work worker 4 >/dev/null
+		client work worker 1000 >/dev/null 2>&1 &
+		await draws cat serve.log
 		kill $arbiter; wait $arbiter
 		heshare fair profile --list --json
 		heshare fair profile --tenant other --clock 600 --json -- vgpu-task --device 0 --workload vgg19 --batch 8 --every 0.01 --iterations 100000000 2>steps

@@ -20,7 +20,7 @@ rows() {
 }
 
 @test "a job over shares and clocks: one row a point, and what is there is not measured again" {
-	run -0 "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" \
+	run -0 --separate-stderr "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" \
 		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
 	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 4 new" ]
@@ -35,7 +35,7 @@ rows() {
 	[ "$(rows "SELECT count(*) FROM points WHERE sm_active > 0.4 AND dram_active > 0.01 AND fp32_active IS NOT NULL AND pcie_rx_mibs > 0")" = 4 ]
 	[ "$(rows "SELECT max(cv) < 0.05 AND min(windows) = 2 AND max(beside) = '' FROM points")" = 1 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE time_se < 0.03 AND temperature_c BETWEEN 25 AND 95")" = 4 ]
-	run -0 "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" \
+	run -0 --separate-stderr "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" \
 		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 0 measured, 4 known before, 0 failed" ]
 	[ "${lines[1]}" = "profiles: 0 new, 1 known; samples: 0 new" ]
@@ -62,13 +62,13 @@ rows() {
 
 @test "two jobs: samples of both, with the GPU's power before each joined; a point of two jobs is two rows" {
 	# A limit that heshare was started with is not the jobs'.
-	run -0 env CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=100M "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 \
+	run -0 --separate-stderr env CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=100M "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 \
 		--shares 60 --clocks default \
 		--beside 'resnet50/16=vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2' -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
 	# bert-large was not measured on the whole GPU: it has no profile, so it gives no samples.
 	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 2 new" ]
-	run -0 "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 \
+	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 \
 		--shares 60,100 --clocks default --beside resnet50/16 -- \
 		"${TASK[@]}"
 	[ "${lines[0]}" = "points: 1 measured, 4 known before, 0 failed" ]
@@ -158,7 +158,7 @@ rows() {
 	for how in lines bar tqdm; do
 		progress=()
 		[ $how != tqdm ] || progress=(--progress '(\d+)/\d+')
-		run -0 "$HES_LAB" --speed 20 -- env -u PYTHONUNBUFFERED heshare profile $how -g 0 \
+		run -0 --separate-stderr "$HES_LAB" --speed 20 -- env -u PYTHONUNBUFFERED heshare profile $how -g 0 \
 			"${QUICK[@]}" "${progress[@]}" --shares 100 --clocks default -- python3 loop.py $how \
 			vgpu-task --workload resnet50 --batch 16 --iterations 1000000 --every 1
 		[ "${lines[0]}" = "points: 1 measured, 0 known before, 0 failed" ]
