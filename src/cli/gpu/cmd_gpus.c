@@ -10,7 +10,7 @@
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/nodes/offer.h"
+#include "cluster/offer.h"
 
 struct gpus_opts {
 	const char *fleet, *catalogue, *restore;

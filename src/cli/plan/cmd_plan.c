@@ -23,7 +23,7 @@
 #include "cli/inputs/offers.h"
 #include "cli/inputs/policy_program.h"
 #include "cli/inputs/store_use.h"
-#include "cli/nodes/offer.h"
+#include "cluster/offer.h"
 #include "cli/terminal.h"
 #include "heshare/policy.h"
 

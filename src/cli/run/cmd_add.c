@@ -27,7 +27,7 @@
 #include "cli/run/add_plan.h"
 #include "cli/run/job_commands.h"
 #include "cli/run/jobs_file.h"
-#include "cli/nodes/nodes_run.h"
+#include "cluster/head.h"
 #include "cli/profile/profile.h"
 #include "cli/run/run_identity.h"
 

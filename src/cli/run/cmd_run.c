@@ -20,7 +20,7 @@
 #include "cli/inputs/jobs_changed.h"
 #include "cli/inputs/offers.h"
 #include "cli/inputs/rows_folder.h"
-#include "cli/nodes/nodes_run.h"
+#include "cluster/head.h"
 #include "cli/profile/profile.h"
 #include "cli/run/carry_out.h"
 #include "cli/run/job_commands.h"

@@ -4,7 +4,7 @@
  * srun: a step that shares the job's resources with other steps (--overlap) and is not bound to
  * some of its cores. When a node fails, the other nodes' steps go on.
  */
-#include "cli/nodes/launcher.h"
+#include "cluster/launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
  * rounds.c - plan what is left for the nodes that are up, and write it down before a runner starts;
- * see nodes_state.h.
+ * see head_state.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/plural.h"
 #include "cli/inputs/known_inputs.h"
 #include "cli/inputs/policy_program.h"
-#include "cli/nodes/nodes_state.h"
+#include "cluster/head_state.h"
 #include "cli/run/run_identity.h"
 #include "heshare/policy.h"
 

@@ -4,14 +4,14 @@
  *
  * All nodes must see the same folders by the same names.
  */
-#ifndef HES_CLI_NODES_LAUNCHER_H
-#define HES_CLI_NODES_LAUNCHER_H
+#ifndef HES_CLUSTER_LAUNCHER_H
+#define HES_CLUSTER_LAUNCHER_H
 
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "cli/nodes/slurm.h"
+#include "cluster/slurm.h"
 
 struct launcher {
 	bool ssh;

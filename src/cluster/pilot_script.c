@@ -4,9 +4,9 @@
  * Slurm starts it again from its beginning after a requeue: what is there is not done again. A head
  * that was killed is followed by another one, which goes on.
  */
-#include "cli/nodes/pilot_script.h"
+#include "cluster/pilot_script.h"
 
-#include "cli/nodes/launcher.h"
+#include "cluster/launcher.h"
 
 static void put_name(FILE *f, const char *variable, const char *value)
 {

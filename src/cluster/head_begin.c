@@ -1,6 +1,6 @@
 /*
- * nodes_begin.c - the start of a run on several nodes: one head at a time, what earlier heads began
- * is taken over; see nodes_state.h.
+ * head_begin.c - the start of a run on several nodes: one head at a time, what earlier heads began
+ * is taken over; see head_state.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/plural.h"
-#include "cli/nodes/nodes_state.h"
+#include "cluster/head_state.h"
 
 #define LOCK_WAIT_S 60
 

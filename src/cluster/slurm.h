@@ -2,8 +2,8 @@
  * slurm.h - what a program can learn of the Slurm job that it is in: nodes, and the time that is
  * left.
  */
-#ifndef HES_CLI_NODES_SLURM_H
-#define HES_CLI_NODES_SLURM_H
+#ifndef HES_CLUSTER_SLURM_H
+#define HES_CLUSTER_SLURM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,16 +1,16 @@
 /*
- * nodes_state.h - a run on several nodes as its head sees it.
+ * head_state.h - a run on several nodes as its head sees it.
  *
- * nodes_run.c makes it and has the loop; nodes_begin.c starts, rounds.c plans, node_parts.c copies
- * journals, nodes_live.c reports.
+ * head.c makes it and has the loop; head_begin.c starts, rounds.c plans, node_part.c copies
+ * journals, head_live.c reports.
  */
-#ifndef HES_CLI_NODES_NODES_STATE_H
-#define HES_CLI_NODES_NODES_STATE_H
+#ifndef HES_CLUSTER_HEAD_STATE_H
+#define HES_CLUSTER_HEAD_STATE_H
 
 #include "base/hash_map.h"
 #include "base/signals.h"
-#include "cli/nodes/nodes_run.h"
-#include "cli/nodes/offer.h"
+#include "cluster/head.h"
+#include "cluster/offer.h"
 
 #define NO_PART SIZE_MAX
 
@@ -98,7 +98,7 @@ void nodes_stop(const struct nodes *s, const char *node);
 /** @return index of a job; -1 */
 long nodes_find_job(const struct nodes *s, const char *id);
 
-/** nodes_begin.c: lock the folder, query the nodes, and take over what earlier heads began. @return
+/** head_begin.c: lock the folder, query the nodes, and take over what earlier heads began. @return
  * 0; -EBUSY another head, or a runner that goes on; -EINTR a signal */
 int nodes_begin(struct nodes *s, struct hes_err *err);
 
@@ -109,34 +109,34 @@ int rounds_again(struct nodes *s, struct hes_err *err);
 /** Number of jobs that wait and belong to no part. */
 size_t rounds_pool(const struct nodes *s);
 
-/** node_parts.c: one more part, without its jobs. @return NULL: no memory */
+/** node_part.c: one more part, without its jobs. @return NULL: no memory */
 struct part *parts_add(struct nodes *s, const char *node, unsigned round);
-/** node_parts.c: find the parts of earlier heads, and read them all. */
+/** node_part.c: find the parts of earlier heads, and read them all. */
 int parts_find(struct nodes *s, struct hes_err *err);
 /**
- * node_parts.c: copy what is new in a part's journal.
+ * node_part.c: copy what is new in a part's journal.
  * @param settle  its runner and jobs have ended for good
  * @return 0, also if there is no journal yet; after an error nothing is copied, and the next call
  * copies it
  */
 int parts_sync(struct nodes *s, struct part *p, bool settle, struct hes_err *err);
-/** node_parts.c: it gets no more work done; its jobs that wait are free. */
+/** node_part.c: it gets no more work done; its jobs that wait are free. */
 void parts_over(struct nodes *s, struct part *p);
-/** node_parts.c: whether the runner of a node that does not answer writes its state; to be called
+/** node_part.c: whether the runner of a node that does not answer writes its state; to be called
  * again and again. */
 bool part_lives(const struct part *p, struct part_life *life);
-/** node_parts.c: GPUs of nodes that never had a part took no joules that the run knows of. */
+/** node_part.c: GPUs of nodes that never had a part took no joules that the run knows of. */
 int parts_note_idle(struct nodes *s, struct hes_err *err);
 void parts_free(struct nodes *s);
 
-/** nodes_live.c: write live.json of the run from those of the nodes, and report progress. */
+/** head_live.c: write live.json of the run from those of the nodes, and report progress. */
 void nodes_live_write(const struct nodes *s);
 void nodes_live_end(const struct nodes *s);
-/** nodes_live.c: report new messages of the runner on a node. */
+/** head_live.c: report new messages of the runner on a node. */
 void nodes_pass_messages(struct nodes *s, size_t node);
-/** nodes_live.c: those of an earlier head were reported. */
+/** head_live.c: those of an earlier head were reported. */
 void nodes_skip_messages(struct nodes *s, size_t node);
-/** nodes_live.c: what became of each node. */
+/** head_live.c: what became of each node. */
 json_t *nodes_json(const struct nodes *s);
 
 #endif

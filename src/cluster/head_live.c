@@ -1,5 +1,5 @@
 /*
- * nodes_live.c - what is known of a run on several nodes while it goes on; see nodes_state.h.
+ * head_live.c - what is known of a run on several nodes while it goes on; see head_state.h.
  *
  * Each runner writes live.json in the folder of its node; the head joins them to the one of the
  * run, which `heshare status` reads.
@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "cli/cli.h"
-#include "cli/nodes/nodes_state.h"
+#include "cluster/head_state.h"
 #include "launch/job_files.h"
 #include "run/live.h"
 

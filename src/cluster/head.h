@@ -1,5 +1,5 @@
 /*
- * nodes_run.h - carry a plan out on several nodes: one runner on each, one journal, one report.
+ * head.h - carry a plan out on several nodes: one runner on each, one journal, one report.
  *
  * This process is the head. It makes rounds: a round is a plan in a file of the run's folder, and
  * each node with work in it gets a part. A part is `heshare run` on the node, with a journal of its
@@ -8,12 +8,12 @@
  * in a new round. A new head (--resume) reads the nodes' journals and does the same with all that
  * is left, also on other nodes. A part is never resumed, so no job is started by two rounds.
  */
-#ifndef HES_CLI_NODES_NODES_RUN_H
-#define HES_CLI_NODES_NODES_RUN_H
+#ifndef HES_CLUSTER_HEAD_H
+#define HES_CLUSTER_HEAD_H
 
 #include <jansson.h>
 
-#include "cli/nodes/launcher.h"
+#include "cluster/launcher.h"
 #include "heshare/gpu_type.h"
 #include "heshare/run.h"
 

@@ -1,5 +1,5 @@
 /*
- * node_parts.c - copy the journals of the nodes into the journal of the run; see nodes_state.h.
+ * node_part.c - copy the journals of the nodes into the journal of the run; see head_state.h.
  *
  * Rows of a node's journal are only added, in an order that stays. So attempts are known by their
  * index. Joules of a GPU are the sum over all parts that ran there. The times of a part count from
@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/texts.h"
-#include "cli/nodes/nodes_state.h"
+#include "cluster/head_state.h"
 #include "cli/run/run_identity.h"
 
 #define STORE_WAIT_MS 5000

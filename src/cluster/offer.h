@@ -2,11 +2,11 @@
  * offer.h - which GPUs each node offers: every node is queried once, and prints a line of JSON for
  * each GPU.
  */
-#ifndef HES_CLI_NODES_OFFER_H
-#define HES_CLI_NODES_OFFER_H
+#ifndef HES_CLUSTER_OFFER_H
+#define HES_CLUSTER_OFFER_H
 
 #include "cli/inputs/gpu_list.h"
-#include "cli/nodes/launcher.h"
+#include "cluster/launcher.h"
 
 struct offer_gpu {
 	size_t index; /* on the node, of those that heshare may use there */

@@ -3,7 +3,7 @@
  *
  * A line is short enough that srun passes it on as a whole.
  */
-#include "cli/nodes/offer.h"
+#include "cluster/offer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /*
- * nodes_run.c - the head of a run on several nodes: start runners, watch them, plan again what they
- * leave; see nodes_run.h.
+ * head.c - the head of a run on several nodes: start runners, watch them, plan again what they
+ * leave; see head.h.
  *
  * Runners are stopped by a file in their folder, which works through any launcher and after the
  * head has died. The head waits for the ends of its own srun or ssh processes, and reads files; it
  * asks Slurm for nothing meanwhile.
  */
-#include "cli/nodes/nodes_run.h"
+#include "cluster/head.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/plural.h"
-#include "cli/nodes/nodes_state.h"
+#include "cluster/head_state.h"
 #include "launch/job_files.h"
 
 #define MOST_FAILURES   3 /* of parts that end too early, on a node */

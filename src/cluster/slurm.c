@@ -3,7 +3,7 @@
  *
  * Slurm is queried by its commands, which are the same in all versions.
  */
-#include "cli/nodes/slurm.h"
+#include "cluster/slurm.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
  * pilot_script.h - the batch script of `heshare pilot`.
  */
-#ifndef HES_CLI_NODES_PILOT_SCRIPT_H
-#define HES_CLI_NODES_PILOT_SCRIPT_H
+#ifndef HES_CLUSTER_PILOT_SCRIPT_H
+#define HES_CLUSTER_PILOT_SCRIPT_H
 
 #include <stdbool.h>
 #include <stdint.h>
