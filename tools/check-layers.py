@@ -154,7 +154,7 @@ HEADERS = {
     "report.h": "report",
     "activity.h": "gpu",
     "device.h": "gpu",
-    "knobs.h": "gpu",
+    "capabilities.h": "gpu",
     "mps.h": "gpu",
     "measure.h": "measure",
     "journal.h": "store",

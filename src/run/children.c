@@ -156,7 +156,7 @@ static enum hes_verdict judge_timeout(struct runner *r, struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 
-	run_revive_mps(&r->knobs, g);
+	run_revive_mps(&r->settings, g);
 	t->excuse = "its MPS daemon ended or does not answer";
 	return t->mps_daemon && t->mps_daemon <= g->mps.gone ? HES_VERDICT_CO_FAILED
 							     : HES_VERDICT_TIMEOUT;
@@ -224,7 +224,7 @@ void run_reap(struct runner *r, struct run_task *t)
 	run_account(&r->meter, g);
 	run_look(&r->meter, t);
 	run_observe_end(r, t);
-	rc = hes_guard_reap(r->knobs.guard, &t->child, &t->end, &err);
+	rc = hes_guard_reap(r->settings.guard, &t->child, &t->end, &err);
 	/* An event of an earlier process, or it is killed and still there. */
 	if (rc == 0 && !run_watch(r, t))
 		return;

@@ -120,7 +120,7 @@ void run_judge_gpu(struct runner *r, struct run_gpu *g)
 			run_judge_lack(g, i);
 	}
 	if (!g->lost)
-		run_revive_mps(&r->knobs, g);
+		run_revive_mps(&r->settings, g);
 }
 
 void run_judge_done(struct runner *r, struct run_task *t)

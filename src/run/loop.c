@@ -30,7 +30,7 @@ static int watch_guard(struct runner *r)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = r };
 
-	return epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, hes_guard_fd(r->knobs.guard), &e) &&
+	return epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, hes_guard_fd(r->settings.guard), &e) &&
 			       errno != EEXIST
 		       ? -errno
 		       : 0;
@@ -96,8 +96,8 @@ static void renew_guard(struct runner *r)
 	struct hes_err err;
 	int rc;
 
-	epoll_ctl(r->events.epoll, EPOLL_CTL_DEL, hes_guard_fd(r->knobs.guard), NULL);
-	rc = hes_guard_renew(r->knobs.guard, &err);
+	epoll_ctl(r->events.epoll, EPOLL_CTL_DEL, hes_guard_fd(r->settings.guard), NULL);
+	rc = hes_guard_renew(r->settings.guard, &err);
 	if (rc < 0) {
 		run_tell(&r->log,
 			 "the guard that restores the GPUs died and cannot be started again, so "
@@ -219,7 +219,7 @@ static void pass_times(struct runner *r)
 		struct run_gpu *g = &r->gpus[i];
 
 		if (g->n_running && now >= g->lock.verify_us)
-			run_verify_clock(&r->knobs, g);
+			run_verify_clock(&r->settings, g);
 		for (uint32_t k = 0; k < g->n_running; k++)
 			pass_task(r, g->running[k], now);
 	}
@@ -302,9 +302,9 @@ static void settle_gpus(struct runner *r)
 		r->q->replan && r->n_tasks > c->done + c->failed + c->early + c->running;
 
 	for (size_t i = 0; i < r->n_gpus; i++) {
-		run_settle_clock(&r->knobs, &r->gpus[i]);
+		run_settle_clock(&r->settings, &r->gpus[i]);
 		if (run_admit_over(&r->gpus[i].queue) && !may_come)
-			run_close_gpu(&r->knobs, &r->gpus[i]);
+			run_close_gpu(&r->settings, &r->gpus[i]);
 	}
 }
 

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/plural.h"
 #include "base/signals.h"
-#include "heshare/knobs.h"
+#include "heshare/capabilities.h"
 #include "run/environment.h"
 #include "run/finish.h"
 #include "run/fit_gpus.h"
@@ -280,7 +280,7 @@ static int claim_gpus(struct runner *r, struct hes_err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < r->n_gpus && !rc; i++) {
-		rc = hes_guard_claim(r->knobs.guard, r->gpus[i].info.uuid, err);
+		rc = hes_guard_claim(r->settings.guard, r->gpus[i].info.uuid, err);
 		if (rc)
 			hes_fail_in(err, "%s", run_gpu_name(&r->gpus[i]));
 	}
@@ -354,7 +354,8 @@ static int begin(struct runner *r, const sigset_t *stops, struct hes_err *err)
 		rc = open_folder(r, err);
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
-		rc = hes_guard_start(&r->knobs.guard, r->q->guard, r->q->folder, &r->mended, err);
+		rc = hes_guard_start(&r->settings.guard, r->q->guard, r->q->folder, &r->mended,
+				     err);
 	if (!rc)
 		report_restored(r, &r->mended);
 	if (!rc)
@@ -379,7 +380,7 @@ static int begin(struct runner *r, const sigset_t *stops, struct hes_err *err)
 		return rc;
 	run_tell_foreign(r);
 	for (size_t i = 0; i < r->n_gpus; i++)
-		run_start_mps(&r->knobs, &r->gpus[i]);
+		run_start_mps(&r->settings, &r->gpus[i]);
 	rc = run_meter_start(&r->meter, r->q->devices, r->gpus, r->n_gpus, err);
 	if (!rc && r->cap.cap_w > 0)
 		hes_meter_watch_power(r->meter.meter, r->cap.cap_w);
@@ -439,7 +440,7 @@ static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	int rc;
 
 	for (size_t i = 0; i < r->n_gpus; i++)
-		run_close_gpu(&r->knobs, &r->gpus[i]);
+		run_close_gpu(&r->settings, &r->gpus[i]);
 	/* GPUs that were done before the others have idled until now. */
 	for (size_t i = 0; i < r->n_gpus; i++)
 		run_account(&r->meter, &r->gpus[i]);
@@ -473,10 +474,10 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 			 .retry_us = RUN_NEVER_US,
 			 .blocked_us = RUN_NEVER_US },
 		.meter = { .clock = &r.clock, .session = 1 },
-		.knobs = { .log = &r.log,
-			   .meter = &r.meter,
-			   .devices = q->devices,
-			   .mps_folder = q->mps_folder },
+		.settings = { .log = &r.log,
+			      .meter = &r.meter,
+			      .devices = q->devices,
+			      .mps_folder = q->mps_folder },
 	};
 	struct hes_run_report report = { 0 };
 	struct hes_err late = { 0 };
@@ -493,7 +494,7 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 	drop_all(&r);
 	if (!rc)
 		rc = end(&r, &report, err);
-	undone = hes_guard_finish(r.knobs.guard, &late);
+	undone = hes_guard_finish(r.settings.guard, &late);
 	if (undone)
 		run_tell(&r.log, "not everything could be set back: %s", late.msg);
 	unmake(&r);

@@ -44,7 +44,7 @@ struct runner {
 	struct run_clock clock;
 	struct run_log log;
 	struct run_meter meter;
-	struct run_knobs knobs;
+	struct run_settings settings;
 	struct run_cap cap;
 	struct run_gpu *gpus;
 	size_t n_gpus;

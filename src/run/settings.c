@@ -33,7 +33,7 @@ int run_note_clock(struct run_log *log, const struct run_gpu *g, uint32_t mhz, s
 					     "lock the clock at %" PRIu32 " MHz", mhz);
 }
 
-void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz)
+void run_set_clock(struct run_settings *k, struct run_gpu *g, uint32_t mhz)
 {
 	struct hes_err err;
 	int rc;
@@ -59,7 +59,7 @@ void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz)
 
 /* Where nothing is locked: a clock that another program has locked is not seen otherwise. Two
  * looks, because the clock rises when work begins. */
-static void verify_unlocked(struct run_knobs *k, struct run_gpu *g)
+static void verify_unlocked(struct run_settings *k, struct run_gpu *g)
 {
 	const uint32_t held_mhz = g->running[0]->place->held_mhz;
 	const unsigned what = HES_HAS_CLOCK | HES_HAS_UTILISATION;
@@ -85,7 +85,7 @@ static void verify_unlocked(struct run_knobs *k, struct run_gpu *g)
 		 run_gpu_name(g), now.clock_mhz, held_mhz, g->info.uuid);
 }
 
-void run_verify_clock(struct run_knobs *k, struct run_gpu *g)
+void run_verify_clock(struct run_settings *k, struct run_gpu *g)
 {
 	struct hes_reading now;
 	enum hes_lock_state state;
@@ -107,7 +107,7 @@ void run_verify_clock(struct run_knobs *k, struct run_gpu *g)
 						  : " and does not say why");
 }
 
-void run_settle_clock(struct run_knobs *k, struct run_gpu *g)
+void run_settle_clock(struct run_settings *k, struct run_gpu *g)
 {
 	const uint32_t mhz = run_clock_wanted(g);
 
@@ -120,7 +120,7 @@ void run_settle_clock(struct run_knobs *k, struct run_gpu *g)
 
 /* --- MPS --- */
 
-static void refuse_mps(struct run_knobs *k, struct run_gpu *g, const struct hes_err *err)
+static void refuse_mps(struct run_settings *k, struct run_gpu *g, const struct hes_err *err)
 {
 	g->mps.on = false;
 	g->mps.refused = true;
@@ -136,7 +136,7 @@ static void refuse_mps(struct run_knobs *k, struct run_gpu *g, const struct hes_
 }
 
 /* @return 0; -errno the journal cannot be written, and nothing was done */
-static int start_mps(struct run_knobs *k, struct run_gpu *g, struct hes_err *why)
+static int start_mps(struct run_settings *k, struct run_gpu *g, struct hes_err *why)
 {
 	struct hes_err err = { 0 };
 	int rc = snprintf(g->mps.folder, sizeof(g->mps.folder), "%s/%zu", k->mps_folder,
@@ -159,7 +159,7 @@ static int start_mps(struct run_knobs *k, struct run_gpu *g, struct hes_err *why
 	return 0;
 }
 
-void run_start_mps(struct run_knobs *k, struct run_gpu *g)
+void run_start_mps(struct run_settings *k, struct run_gpu *g)
 {
 	struct hes_err why;
 
@@ -172,7 +172,7 @@ void run_start_mps(struct run_knobs *k, struct run_gpu *g)
 		run_hold(k->log, &why);
 }
 
-void run_revive_mps(struct run_knobs *k, struct run_gpu *g)
+void run_revive_mps(struct run_settings *k, struct run_gpu *g)
 {
 	if (!g->mps.on || hes_mps_alive(&g->mps.daemon))
 		return;
@@ -187,7 +187,7 @@ void run_revive_mps(struct run_knobs *k, struct run_gpu *g)
 
 /* --- back --- */
 
-void run_close_gpu(struct run_knobs *k, struct run_gpu *g)
+void run_close_gpu(struct run_settings *k, struct run_gpu *g)
 {
 	struct hes_err err = { 0 };
 

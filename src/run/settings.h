@@ -7,7 +7,7 @@
 #include "run/account.h"
 #include "run/run_log.h"
 
-struct run_knobs {
+struct run_settings {
 	struct run_log *log;
 	struct run_meter *meter;
 	struct hes_guard *guard;
@@ -21,19 +21,19 @@ uint32_t run_clock_wanted(const struct run_gpu *g);
 /** Note the act before it. @return as run_act() */
 int run_note_clock(struct run_log *log, const struct run_gpu *g, uint32_t mhz, struct hes_err *err);
 /** @param mhz  of run_clock_wanted() */
-void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz);
+void run_set_clock(struct run_settings *k, struct run_gpu *g, uint32_t mhz);
 /** After starts and ends: set the clock that the jobs left want. */
-void run_settle_clock(struct run_knobs *k, struct run_gpu *g);
+void run_settle_clock(struct run_settings *k, struct run_gpu *g);
 /** Read the clock back. */
-void run_verify_clock(struct run_knobs *k, struct run_gpu *g);
+void run_verify_clock(struct run_settings *k, struct run_gpu *g);
 
 /** Start the MPS daemon, if it is due. If the journal cannot be written the run is held and the
  * daemon stays due. */
-void run_start_mps(struct run_knobs *k, struct run_gpu *g);
+void run_start_mps(struct run_settings *k, struct run_gpu *g);
 /** After a failure: if the daemon is gone, another is due. */
-void run_revive_mps(struct run_knobs *k, struct run_gpu *g);
+void run_revive_mps(struct run_settings *k, struct run_gpu *g);
 
 /** Restore the GPU: clock, MPS. */
-void run_close_gpu(struct run_knobs *k, struct run_gpu *g);
+void run_close_gpu(struct run_settings *k, struct run_gpu *g);
 
 #endif

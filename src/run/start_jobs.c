@@ -138,7 +138,7 @@ static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch 
 	argv[n] = t->command;
 	argv[n + 1] = t->job->progress;
 	l->argv = argv;
-	return hes_guard_hold(r->knobs.guard, l, &t->child, err);
+	return hes_guard_hold(r->settings.guard, l, &t->child, err);
 }
 
 static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct hes_err *err)
@@ -278,7 +278,7 @@ static void drop_held(struct runner *r, struct run_task *const *list, size_t n)
 		struct run_task *t = list[i];
 
 		hes_child_kill(&t->child, NULL);
-		while (t->child.id.pid && !hes_guard_reap(r->knobs.guard, &t->child, &end, NULL))
+		while (t->child.id.pid && !hes_guard_reap(r->settings.guard, &t->child, &end, NULL))
 			;
 		t->place->state = RUN_WAITING;
 	}
@@ -324,7 +324,7 @@ static void let_go(struct runner *r, struct run_task *t)
 	char output[RUN_FILE_NAME_MAX];
 	struct run_gpu *g = t->gpu;
 	struct hes_err err;
-	int rc = hes_guard_go(r->knobs.guard, &t->child, &err);
+	int rc = hes_guard_go(r->settings.guard, &t->child, &err);
 
 	if (rc) {
 		cannot_start(r, t, was_killed(t, rc), &err);
@@ -362,7 +362,7 @@ static void let_go_all(struct runner *r, struct run_task *const *list, size_t n)
 		if (i && list[i - 1]->gpu == g)
 			continue;
 		run_account(&r->meter, g);
-		run_set_clock(&r->knobs, g, run_clock_wanted(g));
+		run_set_clock(&r->settings, g, run_clock_wanted(g));
 	}
 	if (n && !r->begun)
 		run_clock_begin(&r->clock, &r->folder, r->log.run->runner.boot);
@@ -383,7 +383,7 @@ bool run_start(struct runner *r)
 	size_t n = 0, ended = r->n_ended;
 
 	for (size_t i = 0; !r->events.stopping && i < r->n_gpus; i++)
-		run_start_mps(&r->knobs, &r->gpus[i]);
+		run_start_mps(&r->settings, &r->gpus[i]);
 	if (r->events.stopping || r->log.held)
 		return false;
 	list = calloc(r->n_gpus * HES_MAX_SHARING + 1, sizeof(struct run_task *));

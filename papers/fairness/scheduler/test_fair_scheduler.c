@@ -461,38 +461,38 @@ TEST(a_removed_tenant_gives_up_its_items)
 }
 
 /* Clocks set, in order, and a meter that shows 7 J more each time. */
-struct knobs {
+struct fake_gpu {
 	uint32_t mhz[16];
 	int n, rc;
 	double joules, step;
 };
 
-static int knobs_set_clock(void *ctx, uint32_t mhz)
+static int fake_set_clock(void *ctx, uint32_t mhz)
 {
-	struct knobs *k = ctx;
+	struct fake_gpu *k = ctx;
 
 	assert_true(k->n < 16);
 	k->mhz[k->n++] = mhz;
 	return k->rc;
 }
 
-static double knobs_meter(void *ctx)
+static double fake_meter(void *ctx)
 {
-	struct knobs *k = ctx;
+	struct fake_gpu *k = ctx;
 
 	return k->joules += k->step;
 }
 
 TEST(clocks_are_set_at_switches_where_they_differ)
 {
-	struct knobs k = { .step = 7 };
+	struct fake_gpu k = { .step = 7 };
 	struct hes_fair_scheduler_config c = config_of(TIME, 0, 30);
 	struct hes_fair_scheduler *s;
 	struct hes_fair_totals totals;
 	const uint32_t clocks[] = { 0, 900, 900 };
 	struct piece p[3];
 
-	c.set_clock = knobs_set_clock;
+	c.set_clock = fake_set_clock;
 	c.ctx = &k;
 	s = create(&c);
 	for (int i = 0; i < 3; i++) {
@@ -522,14 +522,14 @@ TEST(clocks_are_set_at_switches_where_they_differ)
 
 TEST(energy_comes_from_the_meter_where_it_reads)
 {
-	struct knobs k = { .step = 7 };
+	struct fake_gpu k = { .step = 7 };
 	struct hes_fair_scheduler_config c = config_of(TIME, 0, 30);
 	struct hes_fair_scheduler *s;
 	struct hes_fair_stream *st;
 	struct piece p = { .ns = 1000000 };
 	uint32_t a;
 
-	c.meter_j = knobs_meter;
+	c.meter_j = fake_meter;
 	c.ctx = &k;
 	s = create(&c);
 	a = add(s, 200, 1, 0);

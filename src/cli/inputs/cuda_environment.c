@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/texts.h"
-#include "heshare/knobs.h"
+#include "heshare/capabilities.h"
 
 #define MPS_PREFIX   "CUDA_MPS_"
 #define SENTENCE_MAX 1024
@@ -92,16 +92,18 @@ static void tell_removed(cuda_environment_say *say, void *ctx)
 static void tell_daemon(const struct hes_devices *d, const long *gpus, size_t n,
 			cuda_environment_say *say, void *ctx)
 {
-	struct hes_missing_knob v[HES_KNOBS];
+	struct hes_missing_capability v[HES_CAPABILITIES];
 	struct hes_mps_status mps;
 	char text[SENTENCE_MAX];
 
 	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
 	for (size_t i = 0; i < n; i++) {
-		long lacks = gpus[i] < 0 ? 0 : hes_knobs_missing(d, (size_t)gpus[i], &mps, v, NULL);
+		long lacks = gpus[i] < 0
+				     ? 0
+				     : hes_capabilities_missing(d, (size_t)gpus[i], &mps, v, NULL);
 
 		for (long k = 0; k < lacks; k++) {
-			if (v[k].knob != HES_KNOB_CO_RUNNERS)
+			if (v[k].capability != HES_CAPABILITY_CO_RUNNERS)
 				continue;
 			snprintf(text, sizeof(text), "%s; jobs do not use it; to do: %s", v[k].why,
 				 v[k].what_to_do);

@@ -13,7 +13,7 @@
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/visible_gpus.h"
 #include "heshare/activity.h"
-#include "heshare/knobs.h"
+#include "heshare/capabilities.h"
 #include "launch/contexts.h"
 
 #define MIB (1024 * 1024)
@@ -35,7 +35,7 @@ struct shown {
 	struct hes_device_info info;
 	struct hes_reading reading;
 	enum hes_activity_from activity;
-	struct hes_missing_knob lacks[HES_KNOBS];
+	struct hes_missing_capability lacks[HES_CAPABILITIES];
 	long n_lacks;
 	struct hes_contexts contexts;
 };
@@ -45,9 +45,10 @@ static json_t *lacks_json(const struct shown *s)
 	json_t *o = json_array();
 
 	for (long k = 0; k < s->n_lacks; k++)
-		json_array_append_new(o, json_pack("{s:s, s:s, s:s}", "knob",
-						   hes_knob_name(s->lacks[k].knob), "why",
-						   s->lacks[k].why, "do", s->lacks[k].what_to_do));
+		json_array_append_new(o,
+				      json_pack("{s:s, s:s, s:s}", "capability",
+						hes_capability_name(s->lacks[k].capability), "why",
+						s->lacks[k].why, "do", s->lacks[k].what_to_do));
 	return o;
 }
 
@@ -138,16 +139,17 @@ static void gpu_row(const struct shown *s)
 	printf("  %s\n", b->uuid);
 }
 
-static bool lacks(const struct shown *s, const struct hes_missing_knob *l)
+static bool lacks(const struct shown *s, const struct hes_missing_capability *l)
 {
 	for (long k = 0; k < s->n_lacks; k++)
-		if (s->lacks[k].knob == l->knob && strcmp(s->lacks[k].why, l->why) == 0)
+		if (s->lacks[k].capability == l->capability && strcmp(s->lacks[k].why, l->why) == 0)
 			return true;
 	return false;
 }
 
 /* "GPUs 0-3, 6" of those that lack the same. */
-static void print_who(FILE *f, const struct shown *s, size_t n, const struct hes_missing_knob *l)
+static void print_who(FILE *f, const struct shown *s, size_t n,
+		      const struct hes_missing_capability *l)
 {
 	size_t many = 0, runs = 0;
 
@@ -169,19 +171,19 @@ static void print_who(FILE *f, const struct shown *s, size_t n, const struct hes
 	}
 }
 
-/* Each lack once, with all GPUs that have it. @instead  NULL: all knobs, with what to do; else what
- * happens without @knob */
-static void print_lacks(FILE *f, const struct shown *s, size_t n, enum hes_knob knob,
+/* Each lack once, with all GPUs that have it. @instead  NULL: all capabilities, with what to do;
+ * else what happens without @capability */
+static void print_lacks(FILE *f, const struct shown *s, size_t n, enum hes_capability capability,
 			const char *instead)
 {
 	for (size_t i = 0; i < n; i++)
 		for (long k = 0; k < s[i].n_lacks; k++) {
-			const struct hes_missing_knob *l = &s[i].lacks[k];
+			const struct hes_missing_capability *l = &s[i].lacks[k];
 			size_t first = 0;
 
 			while (!lacks(&s[first], l))
 				first++;
-			if (first < i || (instead && l->knob != knob))
+			if (first < i || (instead && l->capability != capability))
 				continue;
 			print_who(f, s, n, l);
 			if (instead)
@@ -200,7 +202,7 @@ static int look(const struct hes_devices *d, size_t i, const struct hes_mps_stat
 	if (!rc)
 		rc = hes_device_read(d, i, HES_HAS_ALL, &s.reading, err);
 	if (!rc)
-		s.n_lacks = hes_knobs_missing(d, i, mps, s.lacks, err);
+		s.n_lacks = hes_capabilities_missing(d, i, mps, s.lacks, err);
 	if (rc || s.n_lacks < 0)
 		return rc ? rc : (int)s.n_lacks;
 	s.activity = hes_activity_source(d, i);
@@ -214,7 +216,7 @@ static void print_all(const struct shown *s, size_t n)
 	       "type");
 	for (size_t i = 0; i < n; i++)
 		gpu_row(&s[i]);
-	print_lacks(stdout, s, n, HES_KNOB_MPS, NULL);
+	print_lacks(stdout, s, n, HES_CAPABILITY_MPS, NULL);
 	print_contexts(s, n);
 }
 
@@ -447,21 +449,22 @@ int gpus_choose(const struct hes_devices *d, const char *list, enum gpus_use use
 	return 0;
 }
 
-/* The knobs that planning needs. */
+/* The capabilities that planning needs. */
 enum { CLOCK = 1, MPS = 2 };
 
-static unsigned knobs_without(const struct shown *s)
+static unsigned capabilities_missing(const struct shown *s)
 {
 	unsigned without = 0;
 
 	for (long k = 0; k < s->n_lacks; k++)
-		without |= s->lacks[k].knob == HES_KNOB_LOCK_CLOCK ? CLOCK
-			   : s->lacks[k].knob == HES_KNOB_MPS      ? MPS
-								   : 0;
+		without |= s->lacks[k].capability == HES_CAPABILITY_LOCK_CLOCK ? CLOCK
+			   : s->lacks[k].capability == HES_CAPABILITY_MPS      ? MPS
+									       : 0;
 	return without;
 }
 
-/* A GPU's type as it can be used: a row of @types for each type, power limit and set of knobs. */
+/* A GPU's type as it can be used: a row of @types for each type, power limit and set of
+ * capabilities. */
 static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned without,
 					 struct gpus_fleet *b)
 {
@@ -510,11 +513,11 @@ void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const 
 static int add_gpu(const struct hes_devices *d, const struct shown *s, const char *host,
 		   const struct hes_catalogue *c, struct gpus_fleet *b, struct hes_err *err)
 {
-	const unsigned without = knobs_without(s);
+	const unsigned without = capabilities_missing(s);
 	const struct hes_gpu_type *g;
 
 	for (long k = 0; k < s->n_lacks; k++)
-		if (s->lacks[k].knob == HES_KNOB_COMPUTE_MODE)
+		if (s->lacks[k].capability == HES_CAPABILITY_COMPUTE_MODE)
 			return hes_fail(err, -EPERM, "GPU %zu: %s; %s; or leave it out with --gpus",
 					s->index, s->lacks[k].why, s->lacks[k].what_to_do);
 	g = cli_gpu_type(d, s->index, c, err);
@@ -579,8 +582,8 @@ int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes
 	if (!rc)
 		rc = fill_fleet(d, gpus, &n, !list || strcmp(list, "all") == 0, c, s, &b, err);
 	if (!rc && notes) {
-		print_lacks(notes, s, n, HES_KNOB_LOCK_CLOCK, "planned at the default clock");
-		print_lacks(notes, s, n, HES_KNOB_MPS, "planned one job at a time");
+		print_lacks(notes, s, n, HES_CAPABILITY_LOCK_CLOCK, "planned at the default clock");
+		print_lacks(notes, s, n, HES_CAPABILITY_MPS, "planned one job at a time");
 	}
 	free(s);
 	free(gpus);

@@ -47,7 +47,7 @@ int gpus_choose(const struct hes_devices *d, const char *list, enum gpus_use use
 /** GPUs of this machine as a fleet to plan for. */
 struct gpus_fleet {
 	struct hes_fleet fleet;     /* GPUs are called HOST/INDEX, with NVML's index */
-	struct hes_gpu_type *types; /* the catalogue's, without the knobs that GPUs lack */
+	struct hes_gpu_type *types; /* the catalogue's, without the capabilities that GPUs lack */
 	size_t n_types;
 };
 
@@ -55,7 +55,7 @@ struct gpus_fleet {
  * Make a fleet of GPUs: a list as gpus_choose takes it. A GPU whose clock this user cannot lock has
  * its default clock alone, one without MPS takes one job at a time. Of all, those that cannot be
  * planned for are left out, and standard error says why.
- * @param notes  where a sentence goes for each knob that is done without; NULL: nowhere
+ * @param notes  where a sentence goes for each capability that is done without; NULL: nowhere
  * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOTSUP a GPU of no type of @c that NVML cannot describe;
  * -EPERM one on which no job can run
  */
@@ -65,7 +65,7 @@ void gpus_fleet_free(struct gpus_fleet *b);
 
 /** An empty fleet with room for @n GPUs. @return 0; -ENOMEM */
 int gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes_err *err);
-/** Add GPU number @index of a node, without the knobs that it lacks.
+/** Add GPU number @index of a node, without the capabilities that it lacks.
  * @param limit_mw  its power limit; 0: the type's */
 void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const char *uuid,
 		    const struct hes_gpu_type *g, uint32_t limit_mw, bool clocks, bool mps);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cli/run/run_identity.h"
-#include "heshare/knobs.h"
+#include "heshare/capabilities.h"
 #include "heshare/run.h"
 
 #define LIMIT_DIFFERS 0.02 /* of a power limit: less is no difference */

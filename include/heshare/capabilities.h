@@ -1,13 +1,13 @@
 /*
- * knobs.h - find settings and sensors of a GPU that heshare needs but cannot use, with the reason
- * and the remedy.
+ * capabilities.h - find settings and sensors of a GPU that heshare needs but cannot use, with the
+ * reason and the remedy.
  *
  * The check changes nothing, and any user may run it. To find whether settings are allowed, it
  * reads the persistence mode and sets the same mode again. If the mode cannot be read, the
  * capabilities of the process decide.
  */
-#ifndef HESHARE_KNOBS_H
-#define HESHARE_KNOBS_H
+#ifndef HESHARE_CAPABILITIES_H
+#define HESHARE_CAPABILITIES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,25 +16,26 @@
 #include "heshare/device.h"
 #include "heshare/mps.h"
 
-enum hes_knob {
-	HES_KNOB_LOCK_CLOCK,
-	HES_KNOB_LIMIT_POWER,
-	HES_KNOB_MPS,          /* without it jobs run one at a time on the GPU */
-	HES_KNOB_COMPUTE_MODE, /* no job can run: prohibited, or split into MIG instances */
-	HES_KNOB_TURNS,        /* one process at a time, or one MPS server: exclusive mode */
-	HES_KNOB_CO_RUNNERS, /* clients of an MPS daemon that is not heshare's may run on the GPU */
-	HES_KNOB_PERSISTENCE,
-	HES_KNOB_READ_POWER,
-	HES_KNOB_READ_ENERGY,
-	HES_KNOB_READ_CLOCK,
-	HES_KNOB_READ_REASONS,
-	HES_KNOB_ACTIVITY,
-	HES_KNOBS
+enum hes_capability {
+	HES_CAPABILITY_LOCK_CLOCK,
+	HES_CAPABILITY_LIMIT_POWER,
+	HES_CAPABILITY_MPS,          /* without it jobs run one at a time on the GPU */
+	HES_CAPABILITY_COMPUTE_MODE, /* no job can run: prohibited, or split into MIG instances */
+	HES_CAPABILITY_TURNS,        /* one process at a time, or one MPS server: exclusive mode */
+	HES_CAPABILITY_CO_RUNNERS, /* clients of an MPS daemon that is not heshare's may run on the
+				      GPU */
+	HES_CAPABILITY_PERSISTENCE,
+	HES_CAPABILITY_READ_POWER,
+	HES_CAPABILITY_READ_ENERGY,
+	HES_CAPABILITY_READ_CLOCK,
+	HES_CAPABILITY_READ_REASONS,
+	HES_CAPABILITY_ACTIVITY,
+	HES_CAPABILITIES
 };
 
 /** A setting or sensor that cannot be used. */
-struct hes_missing_knob {
-	enum hes_knob knob;
+struct hes_missing_capability {
+	enum hes_capability capability;
 	char why[HES_MPS_PATH_MAX + 128];
 	char what_to_do[256];
 };
@@ -56,9 +57,11 @@ struct hes_mps_status {
  */
 void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_status *out);
 
-/** What GPU @i is missing. @return how many, at most HES_KNOBS; -ENODEV the GPU is lost */
-long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
-		       struct hes_missing_knob out[HES_KNOBS], struct hes_err *err);
+/** What GPU @i is missing. @return how many, at most HES_CAPABILITIES; -ENODEV the GPU is lost */
+long hes_capabilities_missing(const struct hes_devices *d, size_t i,
+			      const struct hes_mps_status *mps,
+			      struct hes_missing_capability out[HES_CAPABILITIES],
+			      struct hes_err *err);
 
 /** Whether a GPU takes one process at a time, or one MPS server; jobs cannot take turns there. */
 bool hes_device_is_exclusive(const struct hes_devices *d, size_t i);
@@ -72,6 +75,6 @@ int hes_device_check(const struct hes_devices *d, size_t i, bool turns, struct h
 /** "lock_clock", "limit_power", "mps", "compute_mode", "turns", "co_runners", "persistence",
  * "read_power",
  * ..., "activity". */
-const char *hes_knob_name(enum hes_knob k);
+const char *hes_capability_name(enum hes_capability k);
 
 #endif

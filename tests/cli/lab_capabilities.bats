@@ -81,7 +81,7 @@ near() { # near JSON KEY VALUE
 	jq -e 'all(.missing == [] and .activity == "DCGM")' <<<"$output"
 }
 
-@test "each missing knob is reported once, with its GPUs and what to do" {
+@test "each missing capability is reported once, with its GPUs and what to do" {
 	run -0 "$HES_LAB" --dcgm --fault 0:no-permission --fault 1:no-permission --fault \
 		6:no-permission -- heshare gpus
 	[ "${lines[9]}" = \
@@ -92,7 +92,7 @@ near() { # near JSON KEY VALUE
 	[ "${#lines[@]}" -eq 13 ]
 	run -0 --separate-stderr "$HES_LAB" --dcgm --fault 1:no-permission --fault 2:sensor-gap \
 		-- heshare gpus --json
-	[ "$(jq -c '.[] | [.missing[].knob]' <<<"$output" | head -n 3)" = $'[]\n["lock_clock","limit_power"]\n["read_power","read_energy","read_clock"]' ]
+	[ "$(jq -c '.[] | [.missing[].capability]' <<<"$output" | head -n 3)" = $'[]\n["lock_clock","limit_power"]\n["read_power","read_energy","read_clock"]' ]
 }
 
 @test "to find out what is missing changes nothing" {
@@ -122,7 +122,7 @@ near() { # near JSON KEY VALUE
 @test "MPS that is not there, not to be run, or somebody else's" {
 	run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c \
 		'H=$(command -v heshare); PATH=/usr/bin:/bin "$H" gpus --json'
-	[ "$(jq -r '.[0].missing[0] | .knob + ": " + .why' <<<"$output")" = "mps: jobs cannot share the GPU: nvidia-cuda-mps-control is not found" ]
+	[ "$(jq -r '.[0].missing[0] | .capability + ": " + .why' <<<"$output")" = "mps: jobs cannot share the GPU: nvidia-cuda-mps-control is not found" ]
 	mkdir refused
 	: >refused/nvidia-cuda-mps-control
 	run -0 "$HES_LAB" --dcgm -- sh -c \
@@ -205,7 +205,7 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 	for mode in "Mig 1" "Compute 2"; do
 		run -0 --separate-stderr "$HES_LAB" --fleet two.yaml --dcgm -- sh -c "
 			python3 -c \"\$set_mode\" 0 $mode; "'
-			heshare gpus --json | jq -c "[.[].missing[] | {knob, why, do}]"
+			heshare gpus --json | jq -c "[.[].missing[] | {capability, why, do}]"
 			heshare plan jobs.csv --gpus 0
 			heshare run plan.json --store s.db -c true
 			heshare run plan.json --store s.db --dry-run -c true >/dev/null
@@ -217,7 +217,7 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 			until [ -S s ] || ! kill -0 $serve; do sleep 0.1; done
 			kill $serve; wait $serve; true'
 		why=$(jq -r '.[0].why' <<<"${lines[0]}")
-		[ "$(jq -r 'map(.knob) | unique | .[]' <<<"${lines[0]}")" = compute_mode ]
+		[ "$(jq -r 'map(.capability) | unique | .[]' <<<"${lines[0]}")" = compute_mode ]
 		for command in plan run profile "fair serve"; do
 			[[ "$stderr" == *"heshare $command: GPU 0: $why; $(jq -r '.[0].do' <<<"${lines[0]}")"* ]]
 		done
@@ -240,8 +240,8 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 		--fault 2:nvmlDeviceGetUtilizationRates=3 -- sh -c 'heshare gpus; heshare gpus --json >gpus.json'
 	[[ "${lines[1]}" =~ P100-PCIe-16\ +-\ +-\  ]]
 	jq -e '.[0].memory_mib == null and .[1].memory_mib == 24576 and .[1].power_w == null' gpus.json
-	to_do() { # GPU KNOB
-		jq -r --arg k "$2" ".[$1].missing[] | select(.knob == \$k).do" gpus.json
+	to_do() { # GPU CAPABILITY
+		jq -r --arg k "$2" ".[$1].missing[] | select(.capability == \$k).do" gpus.json
 	}
 	[ "$(to_do 0 lock_clock)" = "nothing: plans use the default clock" ]
 	[ "$(to_do 0 activity)" = "nothing: profiles contain only busy time" ]

@@ -1,7 +1,8 @@
 /*
- * knobs.c - find what is missing on a GPU, and what to do about it; see heshare/knobs.h.
+ * capabilities.c - find what is missing on a GPU, and what to do about it; see
+ * heshare/capabilities.h.
  */
-#include "heshare/knobs.h"
+#include "heshare/capabilities.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -20,21 +21,22 @@
 #define CAP_SYS_ADMIN_BIT 21
 #define MPS_PIPE_DIR      "/tmp/nvidia-mps"
 
-struct missing_knobs {
-	struct hes_missing_knob *v;
+struct missing_capabilities {
+	struct hes_missing_capability *v;
 	long n;
 };
 
-static void add_missing(struct missing_knobs *l, enum hes_knob knob, const char *what_to_do,
-			const char *why, ...) __attribute__((format(printf, 4, 5)));
+static void add_missing(struct missing_capabilities *l, enum hes_capability capability,
+			const char *what_to_do, const char *why, ...)
+	__attribute__((format(printf, 4, 5)));
 
-static void add_missing(struct missing_knobs *l, enum hes_knob knob, const char *what_to_do,
-			const char *why, ...)
+static void add_missing(struct missing_capabilities *l, enum hes_capability capability,
+			const char *what_to_do, const char *why, ...)
 {
-	struct hes_missing_knob *o = &l->v[l->n++];
+	struct hes_missing_capability *o = &l->v[l->n++];
 	va_list ap;
 
-	o->knob = knob;
+	o->capability = capability;
 	snprintf(o->what_to_do, sizeof(o->what_to_do), "%s", what_to_do);
 	va_start(ap, why);
 	vsnprintf(o->why, sizeof(o->why), why, ap);
@@ -81,7 +83,7 @@ static int compute_of(const struct hes_devices *d, size_t i)
 }
 
 static void look_at_settings(const struct hes_devices *d, size_t i, const struct hes_device_info *b,
-			     struct missing_knobs *l)
+			     struct missing_capabilities *l)
 {
 	static const char root[] = "run as root, in a container with CAP_SYS_ADMIN";
 	const int compute = compute_of(d, i);
@@ -89,52 +91,52 @@ static void look_at_settings(const struct hes_devices *d, size_t i, const struct
 	int mode;
 
 	if (compute && compute < VOLTA)
-		add_missing(l, HES_KNOB_LOCK_CLOCK, "nothing: plans use the default clock",
+		add_missing(l, HES_CAPABILITY_LOCK_CLOCK, "nothing: plans use the default clock",
 			    "clocks cannot be locked: GPUs before Volta have no clock locks");
 	else if (!(b->can & HES_CAN_LOCK_CLOCK))
-		add_missing(l, HES_KNOB_LOCK_CLOCK,
+		add_missing(l, HES_CAPABILITY_LOCK_CLOCK,
 			    "install a newer driver; until then plans use the default clock",
 			    "clocks cannot be locked: the driver has no function for it");
 	else if (!may)
-		add_missing(l, HES_KNOB_LOCK_CLOCK, root,
+		add_missing(l, HES_CAPABILITY_LOCK_CLOCK, root,
 			    "clocks cannot be locked: the driver does not let this user");
 	if (!(b->can & HES_CAN_LIMIT_POWER))
-		add_missing(l, HES_KNOB_LIMIT_POWER, "nothing: the GPU keeps its limit",
+		add_missing(l, HES_CAPABILITY_LIMIT_POWER, "nothing: the GPU keeps its limit",
 			    "the power limit cannot be set: the driver has no function for it");
 	else if (!may)
-		add_missing(l, HES_KNOB_LIMIT_POWER, root,
+		add_missing(l, HES_CAPABILITY_LIMIT_POWER, root,
 			    "the power limit cannot be set: the driver does not let this user");
 	if (d->nvml.persistence && !d->nvml.persistence(d->gpus[i].handle, &mode) && !mode)
-		add_missing(l, HES_KNOB_PERSISTENCE,
+		add_missing(l, HES_CAPABILITY_PERSISTENCE,
 			    "sudo nvidia-smi -pm 1, or start nvidia-persistenced",
 			    "persistence mode is off: the driver forgets settings when its last "
 			    "user leaves");
 }
 
 /* What to do without a sensor depends on the others. */
-static void look_at_sensors(const struct hes_device_info *b, struct missing_knobs *l)
+static void look_at_sensors(const struct hes_device_info *b, struct missing_capabilities *l)
 {
 	static const struct {
 		enum hes_device_can can, other;
-		enum hes_knob knob;
+		enum hes_capability capability;
 		const char *why, *with_other, *without;
 	} sensors[] = {
-		{ HES_CAN_READ_POWER, HES_CAN_READ_ENERGY, HES_KNOB_READ_POWER,
+		{ HES_CAN_READ_POWER, HES_CAN_READ_ENERGY, HES_CAPABILITY_READ_POWER,
 		  "power cannot be read", "nothing: joules come from the energy counter",
 		  "nothing: the GPU reports neither power nor energy, so joules are not known" },
-		{ HES_CAN_READ_ENERGY, HES_CAN_READ_POWER, HES_KNOB_READ_ENERGY,
+		{ HES_CAN_READ_ENERGY, HES_CAN_READ_POWER, HES_CAPABILITY_READ_ENERGY,
 		  "there is no energy counter", "nothing: joules come from the integral of power",
 		  "nothing: the GPU reports neither power nor energy, so joules are not known" },
-		{ HES_CAN_READ_CLOCK, 0, HES_KNOB_READ_CLOCK, "clocks cannot be read", NULL,
+		{ HES_CAN_READ_CLOCK, 0, HES_CAPABILITY_READ_CLOCK, "clocks cannot be read", NULL,
 		  "nothing: locks cannot be verified" },
-		{ HES_CAN_READ_REASONS, HES_CAN_READ_CLOCK, HES_KNOB_READ_REASONS,
+		{ HES_CAN_READ_REASONS, HES_CAN_READ_CLOCK, HES_CAPABILITY_READ_REASONS,
 		  "throttling cannot be seen", "compare the locked clocks with the measured ones",
 		  "nothing: clocks cannot be read, either" },
 	};
 
 	for (size_t k = 0; k < sizeof(sensors) / sizeof(sensors[0]); k++)
 		if (!(b->can & sensors[k].can))
-			add_missing(l, sensors[k].knob,
+			add_missing(l, sensors[k].capability,
 				    b->can & sensors[k].other ? sensors[k].with_other
 							      : sensors[k].without,
 				    "%s", sensors[k].why);
@@ -173,14 +175,14 @@ static const char
 	mig[] = "MIG is on: jobs cannot use the whole GPU, and heshare plans no instances",
 	to_default[] = "sudo nvidia-smi -c DEFAULT", to_whole[] = "sudo nvidia-smi -mig 0";
 
-static void look_at_modes(const struct hes_devices *d, size_t i, struct missing_knobs *l)
+static void look_at_modes(const struct hes_devices *d, size_t i, struct missing_capabilities *l)
 {
 	if (is_mig(d, i))
-		add_missing(l, HES_KNOB_COMPUTE_MODE, to_whole, "%s", mig);
+		add_missing(l, HES_CAPABILITY_COMPUTE_MODE, to_whole, "%s", mig);
 	else if (compute_mode_of(d, i) == NVML_COMPUTE_PROHIBITED)
-		add_missing(l, HES_KNOB_COMPUTE_MODE, to_default, "%s", prohibited);
+		add_missing(l, HES_CAPABILITY_COMPUTE_MODE, to_default, "%s", prohibited);
 	else if (hes_device_is_exclusive(d, i))
-		add_missing(l, HES_KNOB_TURNS,
+		add_missing(l, HES_CAPABILITY_TURNS,
 			    "nothing for plans and runs with MPS; for heshare fair: sudo "
 			    "nvidia-smi -c DEFAULT",
 			    "%s", exclusive);
@@ -198,25 +200,25 @@ int hes_device_check(const struct hes_devices *d, size_t i, bool turns, struct h
 }
 
 static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_mps_status *m,
-			struct missing_knobs *l)
+			struct missing_capabilities *l)
 {
 	if (!m->found)
-		add_missing(l, HES_KNOB_MPS,
+		add_missing(l, HES_CAPABILITY_MPS,
 			    "install it (Debian: nvidia-cuda-mps; else it comes with the driver) "
 			    "and add it to PATH",
 			    "jobs cannot share the GPU: nvidia-cuda-mps-control is not found");
 	else if (!m->may_run)
 		add_missing(
-			l, HES_KNOB_MPS, "get the right to execute it",
+			l, HES_CAPABILITY_MPS, "get the right to execute it",
 			"jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control");
 	else if (m->daemon && m->owner != getuid() && hes_device_is_exclusive(d, i))
-		add_missing(l, HES_KNOB_MPS,
+		add_missing(l, HES_CAPABILITY_MPS,
 			    "let its owner end it: echo quit | nvidia-cuda-mps-control",
 			    "jobs cannot share the GPU: it is in exclusive mode, and an MPS daemon "
 			    "of user %u (process %d) runs with %s",
 			    (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
 	else if (m->daemon)
-		add_missing(l, HES_KNOB_CO_RUNNERS,
+		add_missing(l, HES_CAPABILITY_CO_RUNNERS,
 			    "let its owner end it before you measure: echo quit | "
 			    "nvidia-cuda-mps-control",
 			    "an MPS daemon of user %u (process %d) runs with %s: its clients may "
@@ -234,7 +236,7 @@ static bool dcgm_helps(int compute, const char *name)
 }
 
 static void look_at_activity(const struct hes_devices *d, size_t i, const struct hes_device_info *b,
-			     struct missing_knobs *l)
+			     struct missing_capabilities *l)
 {
 	const enum hes_activity_from from = hes_activity_source(d, i);
 	const int compute = compute_of(d, i);
@@ -242,14 +244,14 @@ static void look_at_activity(const struct hes_devices *d, size_t i, const struct
 	if (from >= HES_ACTIVITY_DCGM)
 		return;
 	if (hes_gpm_supported(d, i))
-		add_missing(l, HES_KNOB_ACTIVITY,
+		add_missing(l, HES_CAPABILITY_ACTIVITY,
 			    "run as root, load the driver with "
 			    "NVreg_RestrictProfilingToAdminUsers=0, or start DCGM's host engine",
 			    "how much of SMs and memory is used cannot be read: performance "
 			    "counters are refused to this user");
 	else if (!compute || dcgm_helps(compute, b->name))
 		add_missing(
-			l, HES_KNOB_ACTIVITY,
+			l, HES_CAPABILITY_ACTIVITY,
 			from == HES_ACTIVITY_UTILISATION
 				? "install DCGM (datacenter-gpu-manager); without it profiles "
 				  "contain only busy time"
@@ -258,7 +260,7 @@ static void look_at_activity(const struct hes_devices *d, size_t i, const struct
 			"how much of SMs and memory is used cannot be read: the GPU has no "
 			"GPM, and DCGM is not installed");
 	else
-		add_missing(l, HES_KNOB_ACTIVITY,
+		add_missing(l, HES_CAPABILITY_ACTIVITY,
 			    from == HES_ACTIVITY_UTILISATION
 				    ? "nothing: profiles contain only busy time"
 				    : "nothing: the GPU does not report busy time, either, so jobs "
@@ -267,10 +269,12 @@ static void look_at_activity(const struct hes_devices *d, size_t i, const struct
 			    "counters of this kind of GPU");
 }
 
-long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
-		       struct hes_missing_knob out[HES_KNOBS], struct hes_err *err)
+long hes_capabilities_missing(const struct hes_devices *d, size_t i,
+			      const struct hes_mps_status *mps,
+			      struct hes_missing_capability out[HES_CAPABILITIES],
+			      struct hes_err *err)
 {
-	struct missing_knobs l = { .v = out };
+	struct missing_capabilities l = { .v = out };
 	struct hes_device_info b;
 	int rc = hes_device_info(d, i, &b, err);
 
@@ -337,21 +341,21 @@ void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_status 
 	*out = o;
 }
 
-const char *hes_knob_name(enum hes_knob k)
+const char *hes_capability_name(enum hes_capability k)
 {
-	static const char *const names[HES_KNOBS] = {
-		[HES_KNOB_LOCK_CLOCK] = "lock_clock",
-		[HES_KNOB_LIMIT_POWER] = "limit_power",
-		[HES_KNOB_MPS] = "mps",
-		[HES_KNOB_COMPUTE_MODE] = "compute_mode",
-		[HES_KNOB_TURNS] = "turns",
-		[HES_KNOB_CO_RUNNERS] = "co_runners",
-		[HES_KNOB_PERSISTENCE] = "persistence",
-		[HES_KNOB_READ_POWER] = "read_power",
-		[HES_KNOB_READ_ENERGY] = "read_energy",
-		[HES_KNOB_READ_CLOCK] = "read_clock",
-		[HES_KNOB_READ_REASONS] = "read_reasons",
-		[HES_KNOB_ACTIVITY] = "activity",
+	static const char *const names[HES_CAPABILITIES] = {
+		[HES_CAPABILITY_LOCK_CLOCK] = "lock_clock",
+		[HES_CAPABILITY_LIMIT_POWER] = "limit_power",
+		[HES_CAPABILITY_MPS] = "mps",
+		[HES_CAPABILITY_COMPUTE_MODE] = "compute_mode",
+		[HES_CAPABILITY_TURNS] = "turns",
+		[HES_CAPABILITY_CO_RUNNERS] = "co_runners",
+		[HES_CAPABILITY_PERSISTENCE] = "persistence",
+		[HES_CAPABILITY_READ_POWER] = "read_power",
+		[HES_CAPABILITY_READ_ENERGY] = "read_energy",
+		[HES_CAPABILITY_READ_CLOCK] = "read_clock",
+		[HES_CAPABILITY_READ_REASONS] = "read_reasons",
+		[HES_CAPABILITY_ACTIVITY] = "activity",
 	};
 
 	return names[k];

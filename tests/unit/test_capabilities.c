@@ -1,6 +1,6 @@
-/* test_knobs.c - the check of settings changes nothing; with fake drivers. */
+/* test_capabilities.c - the check of settings changes nothing; with fake drivers. */
 #include "gpu/nvml.h"
-#include "heshare/knobs.h"
+#include "heshare/capabilities.h"
 #include "unit_test.h"
 
 /* A GPU's persistence mode, the result of reading it, and how often it was set. */
@@ -56,7 +56,7 @@ static bool is_missing_locks(struct gpu *b)
 	struct hes_devices d = { .n = 1, .gpus = &gpu };
 	bool found = false;
 	const struct hes_mps_status mps = { .found = true, .may_run = true };
-	struct hes_missing_knob lacks[HES_KNOBS];
+	struct hes_missing_capability lacks[HES_CAPABILITIES];
 	long n;
 
 	d.nvml.name = d.nvml.uuid = name_of;
@@ -64,10 +64,10 @@ static bool is_missing_locks(struct gpu *b)
 	d.nvml.set_persistence = set_mode;
 	d.nvml.lock_clocks = lock;
 	d.nvml.unlock_clocks = unlock;
-	n = hes_knobs_missing(&d, 0, &mps, lacks, NULL);
+	n = hes_capabilities_missing(&d, 0, &mps, lacks, NULL);
 	assert_true(n >= 0);
 	for (long i = 0; i < n; i++)
-		found |= lacks[i].knob == HES_KNOB_LOCK_CLOCK;
+		found |= lacks[i].capability == HES_CAPABILITY_LOCK_CLOCK;
 	return found;
 }
 
