@@ -81,7 +81,7 @@ struct hes_running {
 
 /** The rest of a job that already ran when a plan was made, with the co-runners that the plan adds.
  */
-struct hes_onward {
+struct hes_remainder {
 	uint32_t job;
 	int64_t end_us;
 	uint64_t energy_mj; /* its part of the GPU's energy from now on */
@@ -121,9 +121,9 @@ struct hes_plan {
 	uint64_t seed;
 	struct hes_queue *queues; /* one a GPU of the fleet */
 	size_t n_gpus;
-	struct hes_onward *onward; /* of jobs that ran when it was made, if the policy predicts
-				      them; not in its file */
-	size_t n_onward;
+	struct hes_remainder *remainders; /* of jobs that ran when it was made, if the policy
+				      predicts them; not in its file */
+	size_t n_remainders;
 	struct hes_hopeless *hopeless; /* if the policy plans by deadlines; not in its file */
 	size_t n_hopeless;
 	struct hes_totals predicted;
@@ -145,7 +145,7 @@ void hes_plan_finish(struct hes_plan *p);
  * as it was */
 int hes_plan_append(struct hes_plan *p, size_t gpu, const struct hes_batch *b);
 /** Append the prediction of one more running job. @return 0; -ENOMEM, the plan as it was */
-int hes_plan_append_onward(struct hes_plan *p, const struct hes_onward *o);
+int hes_plan_append_remainder(struct hes_plan *p, const struct hes_remainder *o);
 
 /**
  * Check a plan: it has every job exactly once; shares are 1..100; shares of a batch of several jobs

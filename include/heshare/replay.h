@@ -16,7 +16,7 @@ struct hes_outcome {
 	int64_t start_us;
 	int64_t end_us;
 	int64_t predicted_end_us; /* of the last plan that predicted it: the plan that started it,
-				     or a later one (hes_onward) */
+				     or a later one (hes_remainder) */
 };
 
 /** A period in which nothing changes on a GPU. */

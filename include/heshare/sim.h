@@ -35,7 +35,7 @@ struct hes_sim {
 	 * @param waiting     indices into jobs, by arrival and then index
 	 * @param free_at_us  for each GPU: predicted end of its last running job, later than
 	 * now_us; now_us if it is idle. From the plan that started the job, counted from its real
-	 * start, or from a later plan (hes_onward)
+	 * start, or from a later plan (hes_remainder)
 	 * @param running     the jobs that run, by GPU and then start; an open queue's jobs may
 	 * join them
 	 * @param out         a plan for the waiting jobs alone, numbered as in jobs; with more,

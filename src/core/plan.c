@@ -24,7 +24,7 @@ void hes_plan_finish(struct hes_plan *p)
 	for (size_t g = 0; g < p->n_gpus; g++)
 		free(p->queues[g].batches);
 	free(p->queues);
-	free(p->onward);
+	free(p->remainders);
 	free(p->hopeless);
 	*p = (struct hes_plan){ 0 };
 }
@@ -41,14 +41,14 @@ int hes_plan_append(struct hes_plan *p, size_t gpu, const struct hes_batch *b)
 	return 0;
 }
 
-int hes_plan_append_onward(struct hes_plan *p, const struct hes_onward *o)
+int hes_plan_append_remainder(struct hes_plan *p, const struct hes_remainder *o)
 {
-	struct hes_onward *v = hes_grow(p->onward, p->n_onward, sizeof(*v));
+	struct hes_remainder *v = hes_grow(p->remainders, p->n_remainders, sizeof(*v));
 
 	if (!v)
 		return -ENOMEM;
-	p->onward = v;
-	p->onward[p->n_onward++] = *o;
+	p->remainders = v;
+	p->remainders[p->n_remainders++] = *o;
 	return 0;
 }
 

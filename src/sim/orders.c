@@ -220,7 +220,7 @@ static struct sim_task *task_of(const struct sim *s, uint32_t job)
 }
 
 /* A new plan predicts a running job again: it gets co-runners that the last plan did not know. */
-static int update_prediction(struct sim *s, const struct hes_onward *o, struct hes_err *err)
+static int update_prediction(struct sim *s, const struct hes_remainder *o, struct hes_err *err)
 {
 	struct sim_task *t = task_of(s, o->job);
 	double left;
@@ -245,9 +245,9 @@ static int update_predictions(struct sim *s, const struct hes_plan *p, struct he
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < p->n_onward && !rc; i++)
-		rc = update_prediction(s, &p->onward[i], err);
-	for (size_t g = 0; g < s->in->fleet->n && !rc && p->n_onward; g++) {
+	for (size_t i = 0; i < p->n_remainders && !rc; i++)
+		rc = update_prediction(s, &p->remainders[i], err);
+	for (size_t g = 0; g < s->in->fleet->n && !rc && p->n_remainders; g++) {
 		struct sim_gpu *b = &s->gpus[g];
 		int64_t last_us = 0;
 

@@ -542,12 +542,12 @@ TEST_WITH(a_plan_tells_what_becomes_of_the_jobs_that_run, bench_setup, plan_benc
 	assert_int_equal(hes_plan_init(&together, 2), 0);
 	assert_int_equal(hes_compose_open(&b->p, &alone, 0, NULL, 0), 0);
 	assert_int_equal(hes_compose_open(&b->p, &together, 0, &item, 1), 0);
-	assert_int_equal(alone.n_onward, 1);
-	assert_int_equal(alone.onward[0].job, 1);
-	assert_int_equal(together.n_onward, 1);
-	assert_true(together.onward[0].end_us > alone.onward[0].end_us);
+	assert_int_equal(alone.n_remainders, 1);
+	assert_int_equal(alone.remainders[0].job, 1);
+	assert_int_equal(together.n_remainders, 1);
+	assert_true(together.remainders[0].end_us > alone.remainders[0].end_us);
 	/* Co-runners bear their part of the GPU's energy. */
-	assert_true(together.onward[0].energy_mj < alone.onward[0].energy_mj);
+	assert_true(together.remainders[0].energy_mj < alone.remainders[0].energy_mj);
 	hes_plan_finish(&alone);
 	hes_plan_finish(&together);
 }

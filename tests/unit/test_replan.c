@@ -223,8 +223,8 @@ TEST_WITH(the_rest_of_a_running_jobs_start_up_is_planned_for, bench_setup, plan_
 				 0);
 		assert_int_equal(hes_plan_init(&after, 2), 0);
 		assert_int_equal(hes_replan_write(r, 0, &after), 0);
-		assert_int_equal(after.onward[0].end_us, begun ? 15000000 : 21000000);
-		assert_int_equal(after.queues[0].batches[0].start_us, after.onward[0].end_us);
+		assert_int_equal(after.remainders[0].end_us, begun ? 15000000 : 21000000);
+		assert_int_equal(after.queues[0].batches[0].start_us, after.remainders[0].end_us);
 		hes_plan_finish(&after);
 	}
 	hes_plan_finish(&plan);

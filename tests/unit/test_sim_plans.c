@@ -401,7 +401,7 @@ static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_
 		       const int64_t *free_at_us, const struct hes_running *running,
 		       size_t n_running, struct hes_plan *out, struct hes_err *err)
 {
-	static const struct hes_onward longer[] = { { 0, 1600000, 700 }, { 0, 2000000, 500 } };
+	static const struct hes_remainder longer[] = { { 0, 1600000, 700 }, { 0, 2000000, 500 } };
 	struct planner *p = ctx;
 
 	(void)free_at_us;
@@ -425,9 +425,9 @@ static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_
 	 * the rest. */
 	assert_true(fabs(running[0].left - (p->calls == 2 ? .6 : .3)) < 1e-9);
 	assert_int_equal(running[0].end_us, p->calls == 2 ? 1000000 : 1600000);
-	assert_int_equal(hes_plan_append_onward(out, &longer[p->calls - 2]), 0);
+	assert_int_equal(hes_plan_append_remainder(out, &longer[p->calls - 2]), 0);
 	if (p->fail_at == p->calls)
-		out->onward[0].job = waiting[0];
+		out->remainders[0].job = waiting[0];
 	return 0;
 }
 

@@ -61,20 +61,20 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 }
 
 /* The rest of the jobs that run on a GPU. */
-static int append_onward(const struct hes_problem *p, struct hes_plan *plan, size_t gpu,
-			 const struct hes_timeline_times *times)
+static int append_remainders(const struct hes_problem *p, struct hes_plan *plan, size_t gpu,
+			     const struct hes_timeline_times *times)
 {
 	const size_t first = p->first_running[gpu], n = p->first_running[gpu + 1] - first;
 	int rc = 0;
 
 	for (size_t i = 0; i < n && !rc; i++) {
-		const struct hes_onward o = {
+		const struct hes_remainder o = {
 			.job = p->jobs[p->running[first + i].at].job,
 			.end_us = p->request->now_us + llround(times[i].end_us),
 			.energy_mj = (uint64_t)llround(times[i].energy_mj),
 		};
 
-		rc = hes_plan_append_onward(plan, &o);
+		rc = hes_plan_append_remainder(plan, &o);
 	}
 	return rc;
 }
@@ -115,7 +115,7 @@ int hes_compose_open(const struct hes_problem *p, struct hes_plan *plan, size_t 
 		plan->queues[gpu].shares_pct = p->shares_pct[p->gpus[gpu].type];
 	}
 	free(times);
-	return rc ? rc : append_onward(p, plan, gpu, running);
+	return rc ? rc : append_remainders(p, plan, gpu, running);
 }
 
 int hes_compose_assignment(const struct hes_problem *p, const struct hes_assignment *x,
