@@ -89,7 +89,7 @@ struct hes_remainder {
 
 /** A job that misses its deadline even alone and at once on any GPU. It is planned as if it had
  * none. */
-struct hes_hopeless {
+struct hes_infeasible {
 	uint32_t job;
 	int64_t least_us; /* its shortest run time */
 };
@@ -124,8 +124,8 @@ struct hes_plan {
 	struct hes_remainder *remainders; /* of jobs that ran when it was made, if the policy
 				      predicts them; not in its file */
 	size_t n_remainders;
-	struct hes_hopeless *hopeless; /* if the policy plans by deadlines; not in its file */
-	size_t n_hopeless;
+	struct hes_infeasible *infeasible; /* if the policy plans by deadlines; not in its file */
+	size_t n_infeasible;
 	struct hes_totals predicted;
 	bool unpredicted;      /* its file has no predictions: all times and energies of it are 0 */
 	uint64_t evaluations;  /* of policy joint: queues that were tried, and moves without effect;

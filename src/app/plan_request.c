@@ -220,10 +220,10 @@ static int join_plans(struct around *a, struct hes_plan *known, struct hes_err *
 	a->plan.predicted = known->predicted;
 	a->plan.unpredicted = known->unpredicted;
 	a->plan.evaluations = known->evaluations;
-	a->plan.hopeless = known->hopeless;
-	a->plan.n_hopeless = known->n_hopeless;
-	known->hopeless = NULL;
-	known->n_hopeless = 0;
+	a->plan.infeasible = known->infeasible;
+	a->plan.n_infeasible = known->n_infeasible;
+	known->infeasible = NULL;
+	known->n_infeasible = 0;
 	a->plan.power_cap_mw = known->power_cap_mw;
 	a->plan.peak_mw = known->peak_mw;
 	for (size_t g = 0; g < known->n_gpus && !rc; g++) {

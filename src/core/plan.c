@@ -25,7 +25,7 @@ void hes_plan_finish(struct hes_plan *p)
 		free(p->queues[g].batches);
 	free(p->queues);
 	free(p->remainders);
-	free(p->hopeless);
+	free(p->infeasible);
 	*p = (struct hes_plan){ 0 };
 }
 

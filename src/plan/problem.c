@@ -334,7 +334,7 @@ static double least_alone_us(const struct hes_problem *p, size_t job)
  * smallest violation, so such a deadline would cost all other jobs. Most deadlines are met at a
  * default clock: try these first.
  */
-static void drop_hopeless(const struct hes_problem *p, size_t job)
+static void drop_infeasible(const struct hes_problem *p, size_t job)
 {
 	struct hes_problem_job *j = &p->jobs[job];
 	const double left_us = j->deadline_us - j->ready_us;
@@ -395,7 +395,7 @@ static int find_costs(struct hes_problem *p, struct hes_err *err)
 					"job %s: with it, the jobs would run more than %.0f years",
 					p->request->jobs->v[p->jobs[i].job].id,
 					MAX_TOTAL_US / 365.25 / 86400e6);
-		drop_hopeless(p, i);
+		drop_infeasible(p, i);
 	}
 	return 0;
 }
@@ -469,7 +469,7 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 	if (rc)
 		return rc;
 	p->n_kinds_now += j->kind == p->n_kinds_now;
-	drop_hopeless(p, p->n_jobs);
+	drop_infeasible(p, p->n_jobs);
 	return (long)p->n_jobs++;
 }
 

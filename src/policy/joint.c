@@ -33,16 +33,16 @@ static int compose(const struct hes_problem *p, const struct hes_joint *j, size_
 }
 
 /* Deadlines that no plan can meet are not constraints: the plan names them. */
-static int list_hopeless(const struct hes_problem *p, struct hes_plan *plan)
+static int list_infeasible(const struct hes_problem *p, struct hes_plan *plan)
 {
-	plan->hopeless = calloc(p->n + 1, sizeof(*plan->hopeless));
-	if (!plan->hopeless)
+	plan->infeasible = calloc(p->n + 1, sizeof(*plan->infeasible));
+	if (!plan->infeasible)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++)
 		if (p->jobs[i].least_us > 0)
-			plan->hopeless[plan->n_hopeless++] =
-				(struct hes_hopeless){ p->jobs[i].job,
-						       (int64_t)p->jobs[i].least_us };
+			plan->infeasible[plan->n_infeasible++] =
+				(struct hes_infeasible){ p->jobs[i].job,
+							 (int64_t)p->jobs[i].least_us };
 	return 0;
 }
 
@@ -72,7 +72,7 @@ int hes_decide_joint(const struct hes_problem *p, struct hes_plan *plan, struct 
 	plan->evaluations = hes_joint_evaluated(j);
 	rc = compose(p, j, chosen, plan);
 	if (!rc)
-		rc = list_hopeless(p, plan);
+		rc = list_infeasible(p, plan);
 	plan->power_cap_mw = r->power_cap_mw;
 	if (r->power_cap_mw)
 		plan->peak_mw = (uint64_t)ceil(hes_joint_peak_mw(j, chosen));

@@ -361,7 +361,7 @@ TEST_WITH(a_deadline_that_no_plan_can_meet_costs_nobody_anything, bench_setup, p
 	hes_joint_free(with);
 }
 
-TEST_WITH(a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it, bench_setup,
+TEST_WITH(a_deadline_is_infeasible_only_where_the_fastest_clock_misses_it, bench_setup,
 	  plan_bench_teardown)
 {
 	struct bench *b = *state;

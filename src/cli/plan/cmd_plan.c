@@ -27,7 +27,7 @@
 #include "cli/terminal.h"
 #include "heshare/policy.h"
 
-#define MAX_HOPELESS_SHOWN 10
+#define MAX_INFEASIBLE_SHOWN 10
 
 struct plan_opts {
 	const char *fleet, *gpus, *policy, *prefer, *store, *predictor, *profiles, *output, *front,
@@ -437,21 +437,21 @@ static const struct hes_job *latest_job(const struct inputs *in, const struct he
 }
 
 /* Deadlines that were left out, some of them by name. */
-static void warn_of_hopeless(const struct inputs *in, const struct hes_plan *p)
+static void warn_of_infeasible(const struct inputs *in, const struct hes_plan *p)
 {
-	for (size_t i = 0; i < p->n_hopeless && i < MAX_HOPELESS_SHOWN; i++) {
-		const struct hes_job *j = &in->jobs.v[p->hopeless[i].job];
+	for (size_t i = 0; i < p->n_infeasible && i < MAX_INFEASIBLE_SHOWN; i++) {
+		const struct hes_job *j = &in->jobs.v[p->infeasible[i].job];
 
 		fprintf(stderr,
 			"heshare plan: deadline of job %s cannot be met on any of these GPUs: it "
 			"needs at least %.1f s and has %.1f s; "
 			"it is planned without\n",
-			j->id, (double)p->hopeless[i].least_us * 1e-6,
+			j->id, (double)p->infeasible[i].least_us * 1e-6,
 			(double)j->deadline_us * 1e-6);
 	}
-	if (p->n_hopeless > MAX_HOPELESS_SHOWN)
+	if (p->n_infeasible > MAX_INFEASIBLE_SHOWN)
 		fprintf(stderr, "heshare plan: %zu more deadlines cannot be met, either\n",
-			p->n_hopeless - MAX_HOPELESS_SHOWN);
+			p->n_infeasible - MAX_INFEASIBLE_SHOWN);
 }
 
 /* Constraints are kept where that can be found, and broken as little as can be found where not. */
@@ -614,7 +614,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 		rc = make_plan(o, &in, &plan, &front, &err);
 	if (!rc) {
 		cli_jobs_warn_memory("plan", &in.jobs);
-		warn_of_hopeless(&in, &plan);
+		warn_of_infeasible(&in, &plan);
 		warn_of_broken(o, &in, &plan);
 		rc = write_out(o, &in, &plan, &front, &err);
 	}
