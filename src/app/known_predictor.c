@@ -20,13 +20,13 @@
 #define KEEP_WAIT_MS 1000
 
 /* What a predictor is trained on. */
-struct lessons {
+struct training_data {
 	struct hes_samples prior, measured;
 	struct hes_profiles known; /* of the co-runners of measured samples */
 	struct hes_catalogue types;
 };
 
-static void lessons_free(struct lessons *t)
+static void training_data_free(struct training_data *t)
 {
 	hes_samples_free(&t->prior);
 	hes_samples_free(&t->measured);
@@ -53,8 +53,8 @@ static void leave_out_types(const struct hes_catalogue *c, struct hes_samples *s
 }
 
 /* Unlocked GPUs ran at the clocks that they held. */
-static int hold_types(const struct known_load *l, const struct hes_known *k, struct lessons *t,
-		      struct hes_err *err)
+static int hold_types(const struct known_load *l, const struct hes_known *k,
+		      struct training_data *t, struct hes_err *err)
 {
 	const struct hes_catalogue *c = l->q->catalogue;
 
@@ -67,7 +67,7 @@ static int hold_types(const struct known_load *l, const struct hes_known *k, str
 	return 0;
 }
 
-static int load_measured(struct known_load *l, struct hes_known *k, struct lessons *t,
+static int load_measured(struct known_load *l, struct hes_known *k, struct training_data *t,
 			 struct hes_err *err)
 {
 	const struct hes_store_query all = { .workload = NULL };
@@ -81,7 +81,8 @@ static int load_measured(struct known_load *l, struct hes_known *k, struct lesso
 	return rc ? rc : hold_types(l, k, t, err);
 }
 
-static int train(struct known_load *l, struct hes_known *k, struct lessons *t, struct hes_err *err)
+static int train(struct known_load *l, struct hes_known *k, struct training_data *t,
+		 struct hes_err *err)
 {
 	const struct hes_train_options options = { .seed = HES_KNOWN_SEED, .prior = &t->prior };
 	char sentence[160];
@@ -108,8 +109,8 @@ static int add_key(const struct hes_row_table *t, const void *row, uint64_t *h, 
 }
 
 /* A hash of all that decides the predictor. */
-static int key_of(const struct known_load *l, const struct hes_known *k, const struct lessons *t,
-		  uint64_t *out, struct hes_err *err)
+static int key_of(const struct known_load *l, const struct hes_known *k,
+		  const struct training_data *t, uint64_t *out, struct hes_err *err)
 {
 	uint64_t h;
 	int rc = hes_store_mark(l->q->store, &h, err);
@@ -162,7 +163,7 @@ static void keep(const struct known_load *l, uint64_t key, const struct hes_know
 	free(bytes);
 }
 
-static int find_or_train(struct known_load *l, struct hes_known *k, struct lessons *t,
+static int find_or_train(struct known_load *l, struct hes_known *k, struct training_data *t,
 			 struct hes_err *err)
 {
 	uint64_t key;
@@ -184,7 +185,7 @@ static int find_or_train(struct known_load *l, struct hes_known *k, struct lesso
 
 int known_predictor(struct known_load *l, struct hes_known *k, struct hes_err *err)
 {
-	struct lessons t = { .prior = { .n = 0 } };
+	struct training_data t = { .prior = { .n = 0 } };
 	int rc;
 
 	if (l->q->predictor) {
@@ -196,6 +197,6 @@ int known_predictor(struct known_load *l, struct hes_known *k, struct hes_err *e
 	t.prior.known = &l->drawn;
 	if (!rc)
 		rc = l->q->store ? find_or_train(l, k, &t, err) : train(l, k, &t, err);
-	lessons_free(&t);
+	training_data_free(&t);
 	return rc;
 }

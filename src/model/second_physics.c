@@ -47,7 +47,7 @@ static uint64_t hash_text(uint64_t h, const char *text)
 }
 
 /* From -1.7 to 1.7 with variance 1, always the same for these names. */
-static double quirk(const char *a, const char *b, const char *c)
+static double deviation(const char *a, const char *b, const char *c)
 {
 	uint64_t h = hash_text(hash_text(hash_text(HES_HASH_START, a) * 31, b) * 31, c);
 
@@ -161,7 +161,7 @@ static struct hes_steady second_fit_clock(struct second *s, double low, double h
 /* As counters show it: each off by a bias that repeats. */
 static double seen(const struct second *s, const struct load *l, const char *counter, double v)
 {
-	return fmin(1, v * exp(COUNTERS * quirk(l->w->name, counter, s->g->name)));
+	return fmin(1, v * exp(COUNTERS * deviation(l->w->name, counter, s->g->name)));
 }
 
 static void second_fill_rates(const struct second *s, struct hes_rate *rates)
@@ -213,8 +213,8 @@ static void second_steady(const struct hes_model *m, const struct hes_gpu_type *
 		second_prepare(m, &s, &r[i], &s.v[i]);
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
-			s.pair[i][j] = PAIR * (1 + quirk(r[i].workload->name, r[j].workload->name,
-							 g->name));
+			s.pair[i][j] = PAIR * (1 + deviation(r[i].workload->name,
+							     r[j].workload->name, g->name));
 	*out = second_fit_clock(&s, g->clock_min_mhz * 1e-3, requested_ghz, limit_w);
 	second_fill_rates(&s, rates);
 }

@@ -23,7 +23,7 @@
 
 /* What is learnt from: rows of features and targets of both outputs, and the set that each row is
  * of. */
-struct lessons {
+struct training_rows {
 	float *x[TYPE_OUTPUTS]; /* row by row */
 	double *y[TYPE_OUTPUTS];
 	size_t *set_of[TYPE_OUTPUTS];
@@ -72,7 +72,7 @@ static int learn_interference(struct type_model *m, const struct co_sets *sets, 
 	return 0;
 }
 
-static void lessons_free(struct lessons *l)
+static void training_rows_free(struct training_rows *l)
 {
 	for (int o = 0; o < TYPE_OUTPUTS; o++) {
 		free(l->x[o]);
@@ -81,8 +81,8 @@ static void lessons_free(struct lessons *l)
 	}
 }
 
-static int lessons_room(struct lessons *l, const struct type_model *m, size_t rows,
-			struct hes_err *err)
+static int training_rows_room(struct training_rows *l, const struct type_model *m, size_t rows,
+			      struct hes_err *err)
 {
 	for (int o = 0; o < TYPE_OUTPUTS; o++) {
 		l->x[o] = malloc(rows * type_model_width(m, o) * sizeof(float));
@@ -95,8 +95,8 @@ static int lessons_room(struct lessons *l, const struct type_model *m, size_t ro
 	return 0;
 }
 
-static void lessons_put(struct lessons *l, const struct type_model *m, int o, const float *row,
-			double y, size_t set)
+static void training_rows_put(struct training_rows *l, const struct type_model *m, int o,
+			      const float *row, double y, size_t set)
 {
 	size_t width = type_model_width(m, o);
 
@@ -107,8 +107,8 @@ static void lessons_put(struct lessons *l, const struct type_model *m, int o, co
 
 /* Rows of one set: of each job, and of the power; in the paper's method of the sum, and of the
  * power. */
-static void lessons_add(struct lessons *l, const struct type_model *m, const struct co_set *s,
-			size_t set)
+static void training_rows_add(struct training_rows *l, const struct type_model *m,
+			      const struct co_set *s, size_t set)
 {
 	const struct co_run r = run_of_set(m, s);
 	float row[CO_FEATURES_MAX];
@@ -118,16 +118,16 @@ static void lessons_add(struct lessons *l, const struct type_model *m, const str
 		sum += s->rate[i];
 	if (type_model_paper(m)) {
 		co_features_paper(&r, row);
-		lessons_put(l, m, TYPE_RATE, row, sum, set);
-		lessons_put(l, m, TYPE_POWER, row, s->power_w, set);
+		training_rows_put(l, m, TYPE_RATE, row, sum, set);
+		training_rows_put(l, m, TYPE_POWER, row, s->power_w, set);
 		return;
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		co_features_job(&r, i, row);
-		lessons_put(l, m, TYPE_RATE, row, log(s->rate[i] / r.rate[i]), set);
+		training_rows_put(l, m, TYPE_RATE, row, log(s->rate[i] / r.rate[i]), set);
 	}
 	co_features_power(&r, row);
-	lessons_put(l, m, TYPE_POWER, row, log(s->power_w / r.power_w), set);
+	training_rows_put(l, m, TYPE_POWER, row, log(s->power_w / r.power_w), set);
 }
 
 /* Min-max scaling of a column that is learnt from, kept for rows to predict. */
@@ -164,8 +164,8 @@ static struct hes_regressor_options options_of(const struct type_model *m, int o
 
 /* Fit one output to the rows whose set is not in a fold. @param fold  -1: to all; @fold_of may be
  * NULL then */
-static int fit_output(struct type_model *m, int o, const struct lessons *l, const int *fold_of,
-		      int fold, struct hes_err *err)
+static int fit_output(struct type_model *m, int o, const struct training_rows *l,
+		      const int *fold_of, int fold, struct hes_err *err)
 {
 	const struct hes_regressor_options options = options_of(m, o, fold);
 	struct type_output *to = &m->of[o];
@@ -239,7 +239,7 @@ static void choose_folds(const struct type_model *m, const struct co_sets *sets,
 }
 
 /* Every row predicted by trees that did not see it. @param out  [output][row] */
-static int predict_left_out(struct type_model *m, const struct lessons *l, const int *fold_of,
+static int predict_left_out(struct type_model *m, const struct training_rows *l, const int *fold_of,
 			    double *out[TYPE_OUTPUTS], struct hes_err *err)
 {
 	int rc = 0;
@@ -320,7 +320,7 @@ static int learn_errors(struct type_model *m, const struct co_sets *sets, int ki
 }
 
 /* Cross-validation of one kind: weights of the corrections, errors, interval. */
-static int validate(struct type_model *m, const struct co_sets *sets, const struct lessons *l,
+static int validate(struct type_model *m, const struct co_sets *sets, const struct training_rows *l,
 		    int kind, struct hes_err *err)
 {
 	int *fold_of = malloc(sets->n * sizeof(*fold_of)), rc = 0;
@@ -348,20 +348,20 @@ static int validate(struct type_model *m, const struct co_sets *sets, const stru
  * the harder ones. */
 static int learn_sets(struct type_model *m, const struct co_sets *sets, struct hes_err *err)
 {
-	struct lessons l = { .n = { 0 } };
-	int rc = lessons_room(&l, m, sets->n * HES_PARTITION_MAX_JOBS, err);
+	struct training_rows l = { .n = { 0 } };
+	int rc = training_rows_room(&l, m, sets->n * HES_PARTITION_MAX_JOBS, err);
 
 	if (!rc)
 		rc = learn_known(m, sets, err);
 	for (size_t i = 0; i < sets->n && !rc; i++)
-		lessons_add(&l, m, &sets->v[i], i);
+		training_rows_add(&l, m, &sets->v[i], i);
 	if (!rc)
 		rc = validate(m, sets, &l, TYPE_SEEN, err);
 	if (!rc && m->n_known >= LEAST_WHO)
 		rc = validate(m, sets, &l, TYPE_UNSEEN, err);
 	for (int o = 0; o < TYPE_OUTPUTS && !rc; o++)
 		rc = fit_output(m, o, &l, NULL, -1, err);
-	lessons_free(&l);
+	training_rows_free(&l);
 	return rc;
 }
 

@@ -180,7 +180,7 @@ static void look_at_all(struct runner *r, int64_t now)
 	if (r->log.held || r->replanning.planning)
 		return;
 	/* What fails is tried again. */
-	if (now >= r->lessons_us)
+	if (now >= r->samples_us)
 		run_learn(r, &err);
 	if (!r->events.stopping && run_take_added(r, &err))
 		run_hold(&r->log, &err);

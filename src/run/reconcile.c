@@ -204,7 +204,7 @@ static bool still_runs(struct runner *r, const struct hes_attempt *a, struct run
 	struct run_gpu *g = t->gpu;
 
 	if (!a->process.pid || strcmp(a->process.boot, r->log.run->runner.boot) != 0 ||
-	    !is_stuck(&r->mended, &a->process))
+	    !is_stuck(&r->repaired, &a->process))
 		return false;
 	g->stuck++;
 	run_tell(&r->log,

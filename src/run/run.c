@@ -354,10 +354,10 @@ static int begin(struct runner *r, const sigset_t *stops, struct hes_err *err)
 		rc = open_folder(r, err);
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
-		rc = hes_guard_start(&r->settings.guard, r->q->guard, r->q->folder, &r->mended,
+		rc = hes_guard_start(&r->settings.guard, r->q->guard, r->q->folder, &r->repaired,
 				     err);
 	if (!rc)
-		report_restored(r, &r->mended);
+		report_restored(r, &r->repaired);
 	if (!rc)
 		rc = claim_gpus(r, err);
 	if (!rc)

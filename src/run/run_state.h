@@ -58,14 +58,14 @@ struct runner {
 	struct run_counts counts;
 	struct run_replanning replanning;
 	const char *unmatched; /* pattern of progress lines that was last said to match none */
-	/* lessons.c */
+	/* run_samples.c */
 	struct hes_samples samples; /* measured in this session */
 	size_t samples_kept;        /* of these, in the store */
-	int64_t lessons_us;         /* when to look for samples */
+	int64_t samples_us;         /* when to look for samples */
 	int64_t origin; /* of points and samples of this session in the store; 0: none yet */
 	struct run_events events;
-	struct hes_undone mended; /* what an earlier process had left */
-	bool begun;               /* the first jobs were started */
+	struct hes_undone repaired; /* what an earlier process had left */
+	bool begun;                 /* the first jobs were started */
 	bool start_reported;
 };
 

@@ -72,11 +72,11 @@ void run_task_init(const struct hes_run_request *q, struct run_task *t, struct r
 		   struct run_place *place);
 /** outcome.c: report results. */
 int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err);
-/** lessons.c: put rows into the store, as measured in this run; @d has the rows. What the store
+/** run_samples.c: put rows into the store, as measured in this run; @d has the rows. What the store
  * refuses is reported and left out. @return 0; errors of the store that may pass */
 int run_deliver(struct runner *r, struct hes_delivery *d, struct hes_err *err);
-/** lessons.c: find samples of jobs that ran together or alone, and keep them in the store. @return
- * 0; -ENOMEM; errors of the store */
+/** run_samples.c: find samples of jobs that ran together or alone, and keep them in the store.
+ * @return 0; -ENOMEM; errors of the store */
 int run_learn(struct runner *r, struct hes_err *err);
 
 #endif

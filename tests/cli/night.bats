@@ -3,7 +3,7 @@ bats_require_minimum_version 1.5.0
 
 # The first night of a new user, typed: two GPUs, one of them of a type that nobody knows; eight
 # scripts; memory that was guessed; a terminal that closes; a mistake in a script and in the jobs
-# file, mended in the morning.
+# file, repaired in the morning.
 
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
@@ -49,8 +49,8 @@ overnight() {
 		overnight heshare run jobs.csv --resume
 		kill -TERM $! # the memory is more than was guessed
 		wait $! && exit 9
-		cut -d, -f5 --complement jobs.csv >mended.csv
-		cp mended.csv jobs.csv
+		cut -d, -f5 --complement jobs.csv >repaired.csv
+		cp repaired.csv jobs.csv
 		overnight heshare run jobs.csv --resume
 		wait $! || exit 9
 		cat night.out

@@ -306,8 +306,8 @@ await() {
 		kill -KILL $p; wait $p
 		heshare run others.csv --jobs out
 		: >go
-		printf 'command\n./net.sh 4\n./net.sh 2\n./net.sh 1\n./mended.sh 3\n' >jobs.csv
-		sed s/:/:mended/ net.sh >mended.sh; chmod +x mended.sh
+		printf 'command\n./net.sh 4\n./net.sh 2\n./net.sh 1\n./repaired.sh 3\n' >jobs.csv
+		sed s/:/:repaired/ net.sh >repaired.sh; chmod +x repaired.sh
 		heshare run jobs.csv --resume
 		sed -i 's/net.sh 1/net.sh 9/' jobs.csv
 		heshare run jobs.csv --resume >/dev/null
@@ -317,7 +317,7 @@ await() {
 	[[ "$output" == *"out has the plan of run 1 of $PWD/jobs.csv, which is going; name another folder with --jobs"*"has changed since its run began: job 3 differs in workload, command"*"4 of 4 jobs done"*"run 2: 1 of 1 job done"* ]]
 	# A job that is done does not run again, and its new script is not passed over in silence.
 	[[ "$output" == *"; job 1 is done and does not run again (--restart runs all jobs again), though it differs in workload, command"* ]]
-	[ "$(sort marks | tr '\n' ' ')" = "1:1 1:5 2:2 3:mended3 4:4 " ]
+	[ "$(sort marks | tr '\n' ' ')" = "1:1 1:5 2:2 3:repaired3 4:4 " ]
 }
 
 @test "a GPU is lost: the jobs that wait are planned again, known and unknown ones" {

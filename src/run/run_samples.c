@@ -1,5 +1,5 @@
 /*
- * lessons.c - samples from a run: the time of an iteration and the power of the GPU in each
+ * run_samples.c - samples from a run: the time of an iteration and the power of the GPU in each
  * segment; see steps.h.
  *
  * A sample needs the progress of its job and profiles of all jobs of the segment. It has the power
@@ -172,7 +172,7 @@ int run_learn(struct runner *r, struct hes_err *err)
 	struct hes_delivery d = { .samples = &new };
 	int rc = 0;
 
-	r->lessons_us = run_now_us(&r->clock) + LEARN_US;
+	r->samples_us = run_now_us(&r->clock) + LEARN_US;
 	for (size_t i = 0; r->q->profiles && i < r->n_gpus && !rc; i++)
 		rc = learn_gpu(r, &r->gpus[i], err);
 	if (rc || r->samples.n == r->samples_kept || !r->q->store)
