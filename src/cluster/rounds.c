@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/plural.h"
 #include "cli/inputs/known_inputs.h"
-#include "cli/inputs/policy_program.h"
+#include "app/policy_program.h"
 #include "cluster/head_state.h"
 #include "cli/run/run_identity.h"
 #include "heshare/policy.h"

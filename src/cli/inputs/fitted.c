@@ -99,12 +99,12 @@ static void print_expected(const struct hes_model_fit *f)
 	puts(" (9 in 10 measurements, by networks left out)");
 }
 
-void cli_fits_print(const struct cli_fits *fits)
+void cli_fits_print(const struct hes_model_fit *v, size_t n)
 {
-	for (size_t i = 0; i < fits->n; i++) {
-		if (fits->v[i].points)
-			print_fit(&fits->v[i]);
-		print_expected(&fits->v[i]);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].points)
+			print_fit(&v[i]);
+		print_expected(&v[i]);
 	}
 }
 
@@ -140,11 +140,11 @@ static json_t *fit_json(const struct hes_model_fit *f)
 	return o;
 }
 
-json_t *cli_fits_json(const struct cli_fits *fits)
+json_t *cli_fits_json(const struct hes_model_fit *v, size_t n)
 {
-	json_t *list = fits->n ? json_array() : NULL;
+	json_t *list = n ? json_array() : NULL;
 
-	for (size_t i = 0; i < fits->n; i++)
-		json_array_append_new(list, fit_json(&fits->v[i]));
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, fit_json(&v[i]));
 	return list;
 }

@@ -26,9 +26,9 @@ int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *
 int cli_fits_own(const struct hes_workload *w, struct cli_fits *fits, struct hes_err *err);
 
 /** How well, and the error to expect, a line each. */
-void cli_fits_print(const struct cli_fits *fits);
+void cli_fits_print(const struct hes_model_fit *v, size_t n);
 json_t *cli_expected_json(const struct hes_expected_error *e);
 /** @return a list; NULL where there are none */
-json_t *cli_fits_json(const struct cli_fits *fits);
+json_t *cli_fits_json(const struct hes_model_fit *v, size_t n);
 
 #endif

@@ -6,6 +6,16 @@
 
 #include "cli/opt.h"
 
+/* The row of an option for the time limit; a double at @at. */
+#define EXEC_LIMIT_OPT(at)                                                                    \
+	{                                                                                     \
+		.name = "exec-limit", .kind = OPT_DOUBLE, .offset = (at), .arg = "S",         \
+		.def = "600", .min = 0.001, .max = 1e7,                                       \
+		.help = "end an exec: program and its processes that has no plan after this " \
+			"time, "                                                              \
+			"seconds"                                                             \
+	}
+
 /** Policies, each alone and with each of its preferences or variants: "heshare", "heshare:energy",
  * "morak:eft". */
 opt_offer_fn offer_contenders;

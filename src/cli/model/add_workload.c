@@ -191,7 +191,7 @@ static void print(const struct hes_model_fit *f, const struct add_workload_opts 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		printf("  %-22s %5.1f %%\n", rows[i].what, 100 * rows[i].median);
 	putchar('\n');
-	cli_fits_print(&(struct cli_fits){ (struct hes_model_fit *)f, 1 });
+	cli_fits_print(f, 1);
 }
 
 int add_workload(struct hes_model *m, const struct hes_catalogue *c,
@@ -206,7 +206,7 @@ int add_workload(struct hes_model *m, const struct hes_catalogue *c,
 	if (rc)
 		return cli_fail("model", &err);
 	if (json)
-		return cli_print_json(cli_fits_json(&(struct cli_fits){ &fit, 1 }));
+		return cli_print_json(cli_fits_json(&fit, 1));
 	print(&fit, o);
 	return 0;
 }

@@ -189,7 +189,7 @@ static int print_instant(const struct hes_gpu_type *g, const char *origin,
 			json_pack("{s:s, s:s, s:I, s:b, s:I, s:o, s:o*}", "gpu", g->name, "origin",
 				  origin, "clock_mhz", (json_int_t)now->clock_mhz, "throttled",
 				  now->throttled, "power_mw", (json_int_t)now->power_mw, "jobs",
-				  jobs, "fitted", cli_fits_json(fits)));
+				  jobs, "fitted", cli_fits_json(fits->v, fits->n)));
 	json_decref(jobs);
 	printf("%s at %u MHz%s: %.1f W (modelled)\n\n", g->name, now->clock_mhz,
 	       now->throttled ? ", held by its power limit" : "", now->power_mw / 1e3);
@@ -203,7 +203,7 @@ static int print_instant(const struct hes_gpu_type *g, const char *origin,
 		       100 * rates[i].sm_util, 100 * rates[i].dram_util, 100 * rates[i].l2_util);
 	if (fits->n)
 		putchar('\n');
-	cli_fits_print(fits);
+	cli_fits_print(fits->v, fits->n);
 	return 0;
 }
 

@@ -19,7 +19,7 @@
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/jobs_changed.h"
 #include "cli/inputs/known_inputs.h"
-#include "cli/inputs/policy_program.h"
+#include "app/policy_program.h"
 #include "cli/inputs/store_use.h"
 #include "cluster/launcher.h"
 #include "cluster/pilot_script.h"

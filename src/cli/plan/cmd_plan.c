@@ -21,7 +21,7 @@
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/known_inputs.h"
 #include "cli/inputs/offers.h"
-#include "cli/inputs/policy_program.h"
+#include "app/policy_program.h"
 #include "cli/inputs/store_use.h"
 #include "cluster/offer.h"
 #include "cli/terminal.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/hash_map.h"
-#include "cli/inputs/policy_program.h"
+#include "app/policy_program.h"
 #include "heshare/policy.h"
 #include "plan/replan.h"
 #include "run/account.h"

@@ -12,7 +12,7 @@
 #include "app/plan_request.h"
 #include "base/plural.h"
 #include "cli/inputs/inputs.h"
-#include "cli/inputs/policy_program.h"
+#include "app/policy_program.h"
 #include "cli/inputs/rows_folder.h"
 
 int run_planner_check(struct run_planner *p, struct hes_err *err)

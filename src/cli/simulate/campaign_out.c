@@ -9,7 +9,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "cli/inputs/known_inputs.h"
-#include "cli/simulate/campaign.h"
+#include "cli/simulate/campaign_out.h"
 
 static double avg_jct(const struct campaign_run *r)
 {
@@ -248,8 +248,9 @@ json_t *campaign_json(const struct campaign *c, bool timing)
 	doc = json_pack("{s:o, s:I, s:o, s:o?, s:s*, s:o*, s:o, s:o*}", "fleet",
 			fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n, "jobs_known",
 			cli_known_json(c->known), "never_sampled", campaign_never_sampled(c),
-			"derived", *derived ? derived : NULL, "fitted", cli_fits_json(c->fits),
-			"policies", rows, "model_draws", campaign_draws_json(c));
+			"derived", *derived ? derived : NULL, "fitted",
+			cli_fits_json(c->fits, c->n_fits), "policies", rows, "model_draws",
+			campaign_draws_json(c));
 	put_settings(doc, c);
 	return doc;
 }

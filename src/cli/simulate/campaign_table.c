@@ -12,7 +12,7 @@
 #include "base/plural.h"
 #include "base/quantity.h"
 #include "base/visible.h"
-#include "cli/simulate/campaign.h"
+#include "cli/simulate/campaign_out.h"
 #include "cli/terminal.h"
 
 #define BRIEF_WIDTH 80
@@ -306,7 +306,7 @@ static void print_known(const struct campaign *c)
 		putchar('\n');
 		cli_known_print(stdout, c->known);
 	}
-	if (c->known[HES_KNOWN_NETWORK] < c->jobs->n || c->fits->n)
+	if (c->known[HES_KNOWN_NETWORK] < c->jobs->n || c->n_fits)
 		putchar('\n');
 }
 
@@ -344,7 +344,7 @@ int campaign_print_table(const struct campaign *c, bool wide, bool timing, struc
 		campaign_print_settings(c);
 		print_never_sampled(c);
 		print_known(c);
-		cli_fits_print(c->fits);
+		cli_fits_print(c->fits, c->n_fits);
 		if (hes_report_sentence(t.rows, c->n_who, sentence, sizeof(sentence)))
 			printf("\n%s.\n", sentence);
 	}

@@ -14,7 +14,7 @@
 #include "base/plural.h"
 #include "base/visible.h"
 #include "cli/inputs/known_inputs.h"
-#include "cli/simulate/campaign.h"
+#include "cli/simulate/campaign_out.h"
 
 #define LOW  0.05
 #define HIGH 0.95

@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "base/plural.h"
 #include "base/texts.h"
+#include "cli/cli.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
 
@@ -245,7 +246,9 @@ int simulated_learn(struct simulated *in, const struct simulate_opts *o, struct 
 		return rc;
 	hes_known_count_jobs(&in->knowledge, &in->fleet, &in->jobs, c->known);
 	c->model = in->model;
-	c->fits = &in->fits;
+	c->fits = in->fits.v;
+	c->n_fits = in->fits.n;
+	c->progress = cli_progress;
 	c->fleet = &in->fleet;
 	c->jobs = &in->jobs;
 	c->profiles = &in->knowledge.profiles;

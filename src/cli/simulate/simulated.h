@@ -5,7 +5,7 @@
 #ifndef HES_CLI_SIMULATE_SIMULATED_H
 #define HES_CLI_SIMULATE_SIMULATED_H
 
-#include "cli/simulate/campaign.h"
+#include "cli/simulate/campaign_out.h"
 
 struct simulate_opts {
 	const char *fleet, *policy, *prefer, *seeds, *plan, *store, *predictor, *profiles, *physics,

@@ -246,8 +246,8 @@ int sweep_settings(struct job_sets *s, const struct simulate_opts *o, struct hes
 	contender_label(&first->who[0], w.label, sizeof(w.label));
 	unit = w.policy->limits_power ? "%" : "MHz";
 	for (size_t i = 0; i < s->n && !rc; i++) {
-		s->v[i].campaign.quiet = true;
 		rc = simulated_learn(&s->v[i], o, err);
+		s->v[i].campaign.progress = NULL;
 	}
 	if (!rc)
 		rc = w.policy->limits_power ? sweep_limits(&w, err) : sweep_all_clocks(&w, err);

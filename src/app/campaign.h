@@ -1,15 +1,15 @@
 /*
- * campaign.h - the runs of `heshare simulate`: each policy with each seed on one jobs file, planned
- * and replayed in parallel.
+ * campaign.h - replay each policy with each seed on one set of jobs, in parallel.
+ *
+ * A caller sets what is borrowed (model, fleet, jobs, profiles, predictor), names contenders and
+ * seeds, and runs all. Each run has its own result, so results do not depend on the number of
+ * threads. What the campaign owns goes with campaign_free().
  */
-#ifndef HES_CLI_SIMULATE_CAMPAIGN_H
-#define HES_CLI_SIMULATE_CAMPAIGN_H
+#ifndef HES_APP_CAMPAIGN_H
+#define HES_APP_CAMPAIGN_H
 
-#include <jansson.h>
-
-#include "cli/inputs/fitted.h"
-#include "cli/inputs/known_inputs.h"
-#include "cli/inputs/policy_program.h"
+#include "app/known.h"
+#include "app/policy_program.h"
 #include "heshare/report.h"
 #include "heshare/sim.h"
 
@@ -40,7 +40,8 @@ struct campaign_run {
 
 struct campaign {
 	const struct hes_model *model;
-	const struct cli_fits *fits; /* workloads of the model that were fitted to profiles */
+	const struct hes_model_fit *fits; /* of its workloads that were fitted to profiles */
+	size_t n_fits;
 	const struct hes_fleet *fleet;
 	struct hes_fleet limited; /* the fleet for policies that limit power; owned */
 	double limit_part;        /* of the GPUs' default power limits */
@@ -50,9 +51,10 @@ struct campaign {
 	uint32_t known[HES_KNOWN_SOURCES]; /* jobs by how they are known, at worst on a GPU type of
 					      the fleet */
 	struct hes_sim terms;              /* clock change and noise; the rest is filled in */
-	bool replan_all;       /* policies with open queues, too, plan everything at every arrival
-				  (replanner.h) */
-	bool quiet;            /* tell no progress */
+	bool replan_all; /* policies with open queues, too, plan everything at every arrival
+			    (replanner.h) */
+	/* Called by one thread at a time, at the start and end of each run; NULL: never. */
+	void (*progress)(const char *what, uint64_t done, uint64_t total);
 	bool keep;             /* outcomes, segments, plans and fronts of the first seed */
 	bool keep_jobs;        /* outcomes and segments of every run */
 	struct contender *who; /* owned */
@@ -65,12 +67,6 @@ struct campaign {
 	struct campaign_run *runs; /* n_who * n_seeds, by contender and then seed; owned */
 	struct hes_totals *draws; /* n_draws * n_who: means over the seeds on other models; owned */
 	size_t n_draws;
-};
-
-/** What profiles and predictor are loaded from again. */
-struct campaign_files {
-	struct cli_known_from from;
-	const struct hes_catalogue *catalogue;
 };
 
 /**
@@ -99,12 +95,6 @@ bool campaign_can_replan(const struct contender *w);
 /** Do all runs on @threads threads (0: as many as there are). Fails with the first failure in
  * order. */
 int campaign_run_all(struct campaign *c, int threads, struct hes_err *err);
-/**
- * Do the runs again on @n models whose uncertain parameters vary (hes_model_varied(), seeds 1 to
- * @n), with profiles and a predictor of each. Needs the campaign's own runs.
- */
-int campaign_run_draws(struct campaign *c, const struct campaign_files *files, size_t n,
-		       int threads, struct hes_err *err);
 void campaign_free_runs(struct campaign *c);
 void campaign_free(struct campaign *c);
 
@@ -120,50 +110,8 @@ void contender_label(const struct contender *w, char *out, size_t size);
 /** Runs of a contender: n_seeds of them. */
 const struct campaign_run *campaign_runs_of(const struct campaign *c, size_t who);
 
-enum figure_unit { FIGURE_SECONDS, FIGURE_JOULES, FIGURE_PART, FIGURE_PERCENT, FIGURE_COUNT };
-
-/** What is shown of a run: a row a figure, in the order of table, JSON and CSV. */
-struct figure {
-	const char *key;  /* "avg_jct_s"; "": not in JSON and CSV */
-	const char *head; /* of the table's column; NULL: not in the table */
-	enum figure_unit unit;
-	int better; /* -1 less is better, 2 nearer to zero is, 0 neither */
-	bool brief; /* in the table also without --wide, with its change against the reference */
-	double (*of)(const struct campaign_run *r);
-};
-
-#define CAMPAIGN_TIMING \
-	"plan_wall_s" /* the key of the figure that is not the same on every machine */
-#define CAMPAIGN_MISSED \
-	"deadlines_missed" /* of the one that is a column only where there are deadlines */
-
-extern const struct figure campaign_figures[]; /* ends with a row whose key is NULL */
-
-/** Whether a figure is shown: planning times only with @timing. */
-bool campaign_shows(const struct figure *f, bool timing);
-
-/** GPU types and workloads without a sample behind their predictions. @return NULL: nothing was
- * predicted */
-json_t *campaign_never_sampled(const struct campaign *c);
-
-/**
- * Aligned text: the mean over the seeds, below it the standard deviation where they differ; at the
- * end the sentence of hes_report_sentence(). On a terminal, columns that do not fit follow below.
- */
-int campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err);
-/** One line for each setting that policies have for all jobs: static clocks, power limits. */
-void campaign_print_settings(const struct campaign *c);
-/** The ranges over the draws, and a sentence; needs draws. */
-int campaign_print_draws(const struct campaign *c, struct hes_err *err);
-/** Totals of every draw and contender. @return NULL: no draws */
-json_t *campaign_draws_json(const struct campaign *c);
-/** A row a contender and seed. @return 0 or a negative errno */
-int campaign_write_csv(const struct campaign *c, const char *path, bool timing,
-		       struct hes_err *err);
 /** A row a contender, seed and job; needs keep_jobs. @return 0 or a negative errno */
 int campaign_write_jobs(const struct campaign *c, const char *path, struct hes_err *err);
-/** docs/formats/simulate.md. @return the document, NULL when out of memory */
-json_t *campaign_json(const struct campaign *c, bool timing);
 
 /** Rows of a report, means over the seeds; jct_s are NULL. @return n_who rows, the caller's:
  * free(); NULL: out of memory */

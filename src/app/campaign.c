@@ -4,7 +4,7 @@
  * A run changes only its own entry, so results do not depend on the number of threads. Planning
  * time is measured around the policy.
  */
-#include "cli/simulate/campaign.h"
+#include "app/campaign.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,6 @@
 
 #include "base/clock.h"
 #include "base/num.h"
-#include "cli/cli.h"
 #include "policy/line.h"
 #include "policy/replanner.h"
 
@@ -399,12 +398,12 @@ int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 
 		contender_label(c->runs[i].who, label, sizeof(label));
 #pragma omp critical(campaign_progress)
-		if (!c->quiet)
-			cli_progress(label, done, n);
+		if (c->progress)
+			c->progress(label, done, n);
 		do_run(c, &c->runs[i]);
 #pragma omp critical(campaign_progress)
-		if (!c->quiet)
-			cli_progress(label, ++done, n);
+		if (c->progress)
+			c->progress(label, ++done, n);
 	}
 	return first_failure(c, err);
 }

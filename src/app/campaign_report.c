@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/inputs/known_inputs.h"
-#include "cli/simulate/campaign.h"
+#include "app/campaign.h"
 #include "heshare/report.h"
 
 /* Means over the seeds, whole numbers rounded down. */

@@ -1,8 +1,8 @@
 /*
  * policy_program.h - a policy that is a program: `--policy exec:PROGRAM` (docs/formats/policy.md).
  */
-#ifndef HES_CLI_INPUTS_POLICY_PROGRAM_H
-#define HES_CLI_INPUTS_POLICY_PROGRAM_H
+#ifndef HES_APP_POLICY_PROGRAM_H
+#define HES_APP_POLICY_PROGRAM_H
 
 #include <jansson.h>
 
@@ -16,16 +16,6 @@ struct policy_program {
 	char *path;
 	double limit_s;
 };
-
-/* The row of an option for the time limit; a double at @at. */
-#define EXEC_LIMIT_OPT(at)                                                                    \
-	{                                                                                     \
-		.name = "exec-limit", .kind = OPT_DOUBLE, .offset = (at), .arg = "S",         \
-		.def = "600", .min = 0.001, .max = 1e7,                                       \
-		.help = "end an exec: program and its processes that has no plan after this " \
-			"time, "                                                              \
-			"seconds"                                                             \
-	}
 
 /** Whether the name of a policy is that of a program. */
 bool policy_program_is(const char *name);

@@ -1,5 +1,5 @@
 /*
- * per_job.c - a CSV row for each job, policy and seed of a campaign; see campaign.h and
+ * campaign_jobs.c - a CSV row for each job, policy and seed of a campaign; see campaign.h and
  * docs/formats/simulate.md.
  *
  * A GPU's joules are attributed to its jobs as in runs (heshare/measure.h): idle power by SM share,
@@ -13,7 +13,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "cli/simulate/campaign.h"
+#include "app/campaign.h"
 #include "heshare/measure.h"
 
 /* The jobs of a replay by GPU and then start, and what is computed of each. */

@@ -4,7 +4,7 @@
  * The request is a file in memory, so that a program that does not read it blocks nobody; the
  * answer is a pipe.
  */
-#include "cli/inputs/policy_program.h"
+#include "app/policy_program.h"
 
 #include <errno.h>
 #include <fcntl.h>

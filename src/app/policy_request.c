@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/inputs/policy_program.h"
+#include "app/policy_program.h"
 
 static json_t *job_json(const struct hes_job *j)
 {
