@@ -348,7 +348,7 @@ static void round_values(struct fit *f)
 }
 
 /* Fit a stage without each workload in turn; the fitted nature is kept in addition to the model's.
- */
+ * What the file has stays where there is nothing to fit. */
 static int hold_out(struct fit *f, const struct stage *s)
 {
 	struct hes_nature all = f->m->nature;
@@ -358,7 +358,8 @@ static int hold_out(struct fit *f, const struct stage *s)
 		f->without = &f->m->held_out[i];
 		rc = fit_stage(f, s);
 		round_values(f);
-		f->m->held_out[i].nature = f->m->nature;
+		if (f->rows > 0)
+			f->m->held_out[i].nature = f->m->nature;
 		f->m->nature = all;
 	}
 	f->without = NULL;

@@ -15,9 +15,10 @@ static json_t *row_json(const struct hes_check_row *r)
 	if (!r->series->set)
 		json_object_set_new(o, "part", json_string(r->held ? "held back" : "to fit"));
 	if (r->n)
-		json_object_update_new(o, json_pack("{s:f, s:f, s:f, s:b}", "median_error",
-						    r->median, "mean_error", r->mean, "p90_error",
-						    r->p90, "met", r->met));
+		json_object_update_new(o, json_pack("{s:f, s:f, s:f}", "median_error", r->median,
+						    "mean_error", r->mean, "p90_error", r->p90));
+	if (r->n && (!r->met || !r->series->chosen))
+		json_object_set_new(o, "met", json_boolean(r->met));
 	if (!isnan(r->rank))
 		json_object_set_new(o, "rank_correlation", json_real(r->rank));
 	if (r->series->target_sign > 0)
@@ -35,7 +36,8 @@ static void print_row(const struct hes_check_row *r)
 	char target[32] = "-", rank[16] = "", what[64], sign[32] = "";
 
 	snprintf(what, sizeof(what), "%s%s", s->what, r->held ? ", held back" : "");
-	if (r->n == 0 && (r->kind == HES_CHECK_LEFT_OUT || r->kind == HES_CHECK_RULE))
+	if (r->n == 0 && (r->kind == HES_CHECK_LEFT_OUT || r->kind == HES_CHECK_CHOSEN ||
+			  r->kind == HES_CHECK_RULE))
 		return;
 	if (r->n == 0) {
 		printf("%-19s %-40s not there, skipped\n", r->set, what);
@@ -52,9 +54,9 @@ static void print_row(const struct hes_check_row *r)
 	printf("%-19s %-40s %6zu %7.2f %7.2f %7.2f %5s  %-7s %s%s%s\n", r->set, what, r->n,
 	       100 * r->median, 100 * r->mean, 100 * r->p90, rank, target,
 	       hes_check_kind_name(r->kind),
-	       s->target == 0 ? ""
-	       : r->met       ? ", met"
-			      : ", NOT MET",
+	       s->target == 0 || (r->met && s->chosen) ? ""
+	       : r->met                                ? ", met"
+						       : ", NOT MET",
 	       sign);
 }
 

@@ -194,9 +194,11 @@ static struct hes_check_row sum_up(enum hes_series_id id, const struct values *x
 	double *errors = x->work, sum = 0;
 	size_t n = x->n;
 
-	row.kind = left_out    ? (left_out->rule ? HES_CHECK_RULE : HES_CHECK_LEFT_OUT)
-		   : s->fitted ? HES_CHECK_FITTED
-			       : HES_CHECK_PREDICTED;
+	row.kind = left_out && left_out->rule ? HES_CHECK_RULE
+		   : s->fitted                ? HES_CHECK_FITTED
+		   : s->chosen                ? HES_CHECK_CHOSEN
+		   : left_out                 ? HES_CHECK_LEFT_OUT
+					      : HES_CHECK_PREDICTED;
 	if (n == 0)
 		return row;
 	for (size_t i = 0; i < n; i++)
@@ -284,8 +286,8 @@ void hes_check_free(struct hes_check *c)
 
 const char *hes_check_kind_name(enum hes_check_kind k)
 {
-	static const char *const names[] = { "fitted", "held back", "predicted", "left out",
-					     "rule" };
+	static const char *const names[] = { "fitted",   "held back",      "predicted",
+					     "left out", "chosen in view", "rule" };
 
 	return names[k];
 }

@@ -18,6 +18,7 @@ enum hes_check_kind {
 	HES_CHECK_HELD_BACK, /* they were fitted on other values of this GPU */
 	HES_CHECK_PREDICTED, /* they were not fitted on this set */
 	HES_CHECK_LEFT_OUT,  /* each network's values from a fit without it */
+	HES_CHECK_CHOSEN,    /* not fitted, but the form was chosen with these values in view */
 	HES_CHECK_RULE,      /* the same values by a simple rule, to compare */
 };
 
@@ -33,7 +34,8 @@ struct hes_check_row {
 	double right_sign; /* part of the measured changes (ratios 5 % or more from 1) that the
 			      model has the sign of */
 	double rank; /* Spearman's correlation of model and measured, of slowdowns; NAN: none */
-	bool met;    /* every target of the series; true where there is none */
+	bool met;    /* every target of the series; true where there is none. A form that was
+			chosen with these values in view can miss a target, but not meet one */
 };
 
 struct hes_check {
@@ -51,7 +53,7 @@ int hes_model_check(const struct hes_model *m, const struct hes_observations *o,
 		    struct hes_check *out, struct hes_err *err);
 void hes_check_free(struct hes_check *c);
 
-/** "fitted", "held back", "predicted", "left out", "rule". */
+/** "fitted", "held back", "predicted", "left out", "chosen in view", "rule". */
 const char *hes_check_kind_name(enum hes_check_kind k);
 
 #endif

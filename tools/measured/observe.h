@@ -92,6 +92,7 @@ struct hes_series {
 	double target_p90;  /* of the 90th percentile; 0: none set */
 	double target_sign; /* of the part of changes with the right sign; 0: none set */
 	bool fitted;        /* parameters were fitted on these values */
+	bool chosen;        /* equations or rules were chosen with these values in view */
 };
 
 extern const struct hes_series hes_series[HES_SERIES_COUNT];
