@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/texts.h"
 #include "cluster/head_state.h"
-#include "cli/run/run_identity.h"
+#include "app/run_identity.h"
 
 #define STORE_WAIT_MS 5000
 #define LIVE_S        20 /* a runner that has written nothing for so long is not alive */

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/visible.h"
-#include "cli/inputs/visible_gpus.h"
+#include "app/gpus_visible.h"
 #include "heshare/version.h"
 #include "launch/guard.h"
 

@@ -5,7 +5,7 @@
 #ifndef HES_CLUSTER_OFFER_H
 #define HES_CLUSTER_OFFER_H
 
-#include "cli/inputs/gpu_list.h"
+#include "app/gpus_chosen.h"
 #include "cluster/launcher.h"
 
 struct offer_gpu {

@@ -10,10 +10,10 @@
 
 #include "base/clock.h"
 #include "base/plural.h"
-#include "cli/inputs/known_inputs.h"
+#include "app/known_files.h"
 #include "app/policy_program.h"
 #include "cluster/head_state.h"
-#include "cli/run/run_identity.h"
+#include "app/run_identity.h"
 #include "heshare/policy.h"
 
 #define MAX_SHARE_SUM 100

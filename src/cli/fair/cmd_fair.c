@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/fair/fair.h"
-#include "cli/inputs/store_use.h"
+#include "app/known_store.h"
 #include "heshare/fair.h"
 
 #define FAIR_MAX_ARGS 4096

@@ -15,14 +15,14 @@
 #include "arbiter/server.h"
 #include "base/clock.h"
 #include "base/num.h"
-#include "cli/inputs/catalogue.h"
-#include "cli/inputs/gpu_list.h"
+#include "app/catalogue.h"
+#include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "cli/fair/client.h"
 #include "cli/fair/time_option.h"
-#include "cli/inputs/store_use.h"
-#include "cli/inputs/visible_gpus.h"
+#include "app/known_store.h"
+#include "app/gpus_visible.h"
 
 #define CONNECTIONS 512
 #define PER_USER    64

@@ -14,8 +14,8 @@
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "cli/fair/client.h"
-#include "cli/inputs/gpu_list.h"
-#include "cli/inputs/visible_gpus.h"
+#include "app/gpus_chosen.h"
+#include "app/gpus_visible.h"
 #include "heshare/device.h"
 
 /* A UUID is taken as it is; an index is looked up on this machine. */

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/inputs/catalogue.h"
-#include "cli/inputs/cuda_order.h"
-#include "cli/inputs/gpu_list.h"
+#include "app/catalogue.h"
+#include "app/gpus_order.h"
+#include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cluster/offer.h"

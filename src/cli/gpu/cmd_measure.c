@@ -20,12 +20,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/signals.h"
-#include "cli/inputs/catalogue.h"
-#include "cli/inputs/gpu_list.h"
+#include "app/catalogue.h"
+#include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/gpu/measure_series.h"
-#include "cli/inputs/visible_gpus.h"
+#include "app/gpus_visible.h"
 
 #define MAX_ARGS    4096
 #define NOT_FOUND   127 /* as shells say it */

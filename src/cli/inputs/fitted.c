@@ -10,7 +10,7 @@
 
 #include "base/plural.h"
 #include "base/visible.h"
-#include "cli/inputs/rows_folder.h"
+#include "app/known_folder.h"
 
 static struct hes_model_fit *grow(struct cli_fits *fits, struct hes_err *err)
 {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "heshare/policy.h"
 
 #define LIST_GPUS 8 /* for which a list of policies says how many jobs they take */

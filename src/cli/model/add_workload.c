@@ -19,7 +19,7 @@
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/inputs/fitted.h"
-#include "cli/inputs/rows_folder.h"
+#include "app/known_folder.h"
 #include "model/workload_file.h"
 
 #define LOCK_SECONDS  30

@@ -12,7 +12,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "cli/inputs/fitted.h"
 #include "cli/inputs/offers.h"
 #include "cli/model/add_workload.h"

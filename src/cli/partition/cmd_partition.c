@@ -11,14 +11,14 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "cli/inputs/offers.h"
 #include "cli/partition/partition.h"
 #include "cli/partition/split_out.h"
 #include "cli/partition/split_run.h"
-#include "cli/inputs/store_use.h"
-#include "cli/inputs/gpu_list.h"
-#include "cli/inputs/visible_gpus.h"
+#include "app/known_store.h"
+#include "app/gpus_chosen.h"
+#include "app/gpus_visible.h"
 #include "heshare/profiler.h"
 
 static const char *const methods[] = { "corrected", "paper", NULL };

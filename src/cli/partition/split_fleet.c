@@ -10,9 +10,9 @@
 
 #include "base/plural.h"
 #include "cli/cli.h"
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
-#include "cli/inputs/known_inputs.h"
+#include "app/known_files.h"
 #include "cli/partition/partition.h"
 
 struct task {

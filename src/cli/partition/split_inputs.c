@@ -15,9 +15,9 @@
 #include "base/rng.h"
 #include "base/texts.h"
 #include "cli/cli.h"
-#include "cli/inputs/catalogue.h"
-#include "cli/inputs/known_inputs.h"
-#include "cli/inputs/store_use.h"
+#include "app/catalogue.h"
+#include "app/known_files.h"
+#include "app/known_store.h"
 #include "heshare/draw.h"
 #include "heshare/model.h"
 

@@ -18,15 +18,15 @@
 #include "base/num.h"
 #include "base/plural.h"
 #include "base/signals.h"
-#include "cli/inputs/catalogue.h"
-#include "cli/inputs/cuda_environment.h"
-#include "cli/inputs/gpu_list.h"
+#include "app/catalogue.h"
+#include "app/gpus_environment.h"
+#include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
 #include "cli/profile/profile.h"
-#include "cli/inputs/store_use.h"
-#include "cli/inputs/work_folder.h"
-#include "cli/inputs/visible_gpus.h"
+#include "app/known_store.h"
+#include "app/work_folder.h"
+#include "app/gpus_visible.h"
 
 #define SETTLE_PART 0.5 /* of the warm-up, after a change of the clock */
 

@@ -9,9 +9,9 @@
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "cli/profiles/profiles.h"
-#include "cli/inputs/rows_folder.h"
+#include "app/known_folder.h"
 
 #define AT(member) .offset = offsetof(struct profiles_opts, member)
 

@@ -14,9 +14,9 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "cli/cli.h"
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "cli/profiles/profiles.h"
-#include "cli/inputs/rows_folder.h"
+#include "app/known_folder.h"
 #include "heshare/profiler.h"
 
 struct import {

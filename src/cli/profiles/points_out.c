@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "cli/profiles/profiles.h"
 #include "core/row.h"
 #include "heshare/profiler.h"

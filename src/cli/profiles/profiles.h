@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "cli/inputs/store_use.h"
+#include "app/known_store.h"
 #include "heshare/drift.h"
 
 struct profiles_opts {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/signals.h"
-#include "cli/inputs/cuda_environment.h"
+#include "app/gpus_environment.h"
 
 void run_keep_stops(void)
 {

@@ -22,14 +22,14 @@
 #include "cli/cli.h"
 #include "cli/inputs/inputs.h"
 #include "cli/commands.h"
-#include "cli/inputs/catalogue.h"
-#include "cli/inputs/store_use.h"
-#include "cli/run/add_plan.h"
-#include "cli/run/job_commands.h"
-#include "cli/run/jobs_file.h"
+#include "app/catalogue.h"
+#include "app/known_store.h"
+#include "app/jobs_added.h"
+#include "app/jobs_commands.h"
+#include "app/jobs_file.h"
 #include "cluster/head.h"
 #include "cli/profile/profile.h"
-#include "cli/run/run_identity.h"
+#include "app/run_identity.h"
 
 #define STORE_WAIT_MS 10000
 #define TAKE_WAIT_S   60

@@ -15,8 +15,8 @@
 #include "base/signals.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/inputs/store_use.h"
-#include "cli/run/run_identity.h"
+#include "app/known_store.h"
+#include "app/run_identity.h"
 #include "cli/run/status_out.h"
 
 #define STORE_WAIT_MS 2000

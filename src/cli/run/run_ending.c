@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/cli.h"
-#include "cli/run/run_baseline.h"
-#include "cli/run/run_identity.h"
+#include "app/run_baseline.h"
+#include "app/run_identity.h"
 #include "cli/run/run_report.h"
 #include "cli/run/run_shown.h"
 

@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 #include "cli/gpu/measure_report.h"
 #include "cli/run/job_failures.h"
-#include "cli/inputs/known_inputs.h"
+#include "app/known_files.h"
 #include "heshare/measure.h"
 
 /* --- text --- */

@@ -10,9 +10,9 @@
 #include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/cli.h"
-#include "cli/inputs/store_use.h"
+#include "app/known_store.h"
 #include "cli/run/job_failures.h"
-#include "cli/run/run_identity.h"
+#include "app/run_identity.h"
 
 #define STALE_US 5000000 /* the runner writes once a second */
 

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "cli/run/run_view.h"
+#include "app/run_view.h"
 
 /** A run that goes on, or was named: its jobs that run, and its GPUs. */
 void status_print(FILE *f, const struct run_view *v);

@@ -8,7 +8,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "cli/inputs/known_inputs.h"
+#include "app/known_files.h"
 #include "cli/simulate/campaign_out.h"
 
 static double avg_jct(const struct campaign_run *r)

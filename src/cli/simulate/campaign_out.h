@@ -8,7 +8,7 @@
 
 #include "app/campaign.h"
 #include "cli/inputs/fitted.h"
-#include "cli/inputs/known_inputs.h"
+#include "app/known_files.h"
 
 /** What profiles and predictor are loaded from again. */
 struct campaign_files {

@@ -17,9 +17,9 @@
 #include "cli/simulate/job_sets.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
-#include "cli/inputs/known_inputs.h"
+#include "app/known_files.h"
 #include "cli/inputs/offers.h"
 #include "cli/simulate/sweep.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/plural.h"
 #include "base/visible.h"
-#include "cli/inputs/known_inputs.h"
+#include "app/known_files.h"
 #include "cli/simulate/campaign_out.h"
 
 #define LOW  0.05

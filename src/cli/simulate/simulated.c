@@ -13,7 +13,7 @@
 #include "base/plural.h"
 #include "base/texts.h"
 #include "cli/cli.h"
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
 
 /* The workloads that the model does not know are fitted to their profiles. */

@@ -10,8 +10,8 @@
 
 #include "base/grow.h"
 #include "base/texts.h"
-#include "cli/inputs/catalogue.h"
-#include "cli/inputs/rows_folder.h"
+#include "app/catalogue.h"
+#include "app/known_folder.h"
 #include "heshare/model.h"
 #include "heshare/profile.h"
 

@@ -16,7 +16,7 @@
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "cli/inputs/offers.h"
 #include "cli/trace/choices.h"
 #include "cli/trace/draw_jobs.h"

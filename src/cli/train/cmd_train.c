@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/inputs/catalogue.h"
-#include "cli/inputs/store_use.h"
+#include "app/catalogue.h"
+#include "app/known_store.h"
 #include "cli/train/train.h"
 
 const char *const train_models[] = { "rf", "et", "gbdt", "tree", "linear", NULL };

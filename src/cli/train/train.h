@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/inputs/rows_folder.h"
+#include "app/known_folder.h"
 #include "heshare/predict.h"
 
 struct train_opts {

@@ -3,7 +3,7 @@
  * samples.
  */
 #include "app/known.h"
-#include "cli/inputs/catalogue.h"
+#include "app/catalogue.h"
 #include "cli/train/train.h"
 #include "heshare/draw.h"
 

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "cli/cli.h"
-#include "cli/inputs/catalogue.h"
-#include "cli/inputs/rows_folder.h"
+#include "app/catalogue.h"
+#include "app/known_folder.h"
 #include "cli/train/train.h"
 
 #define PASSES 10  /* over the unseen samples, to time a prediction by the fastest */

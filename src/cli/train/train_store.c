@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cli/inputs/store_use.h"
+#include "app/known_store.h"
 #include "cli/train/train.h"
 
 int train_store_load(const struct train_opts *o, struct cli_rows *out, struct hes_err *err)

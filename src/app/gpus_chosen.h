@@ -1,0 +1,73 @@
+/*
+ * gpus_chosen.h - the GPUs of this machine as commands take and show them.
+ */
+#ifndef HES_APP_GPUS_CHOSEN_H
+#define HES_APP_GPUS_CHOSEN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "heshare/device.h"
+#include "heshare/fleet.h"
+
+/** Print the GPUs with their types of @c; a sentence where there are none. @return exit status */
+int gpus_list(const struct hes_catalogue *c, bool json);
+
+/** Print the rows of their types for a catalogue file, each type once. @return exit status */
+int gpus_list_rows(const struct hes_catalogue *c);
+
+/**
+ * The GPU that an option names by index, UUID or PCI address.
+ * @return its index; -ENOENT a GPU that is not there; errors of hes_device_info() for one that
+ * cannot be used
+ */
+long gpus_find(const struct hes_devices *d, const char *option, const char *name,
+	       struct hes_err *err);
+
+/** What GPUs are chosen for. */
+enum gpus_use {
+	GPUS_READ,  /* to be looked at: any that answers */
+	GPUS_RUN,   /* to run jobs on */
+	GPUS_SHARE, /* to be shared by turns, without MPS */
+};
+
+/** Refuse a list that is wrong on every machine, before GPUs are opened. @return 0; -EINVAL */
+int gpus_check(const char *list, struct hes_err *err);
+
+/**
+ * The GPUs that a list names, by index, UUID or PCI address with commas; "all" or NULL: all that
+ * can be used. A sentence on standard error names each that is left out.
+ * @param out  to free(); set on success with @n
+ * @return 0; as gpus_find() for those that are named, -EEXIST one named twice; -EPERM one
+ * that cannot be used like this; of all, why the first cannot be used if none can
+ */
+int gpus_choose(const struct hes_devices *d, const char *list, enum gpus_use use, size_t **out,
+		size_t *n, struct hes_err *err);
+
+/** GPUs of this machine as a fleet to plan for. */
+struct gpus_fleet {
+	struct hes_fleet fleet;     /* GPUs are called HOST/INDEX, with NVML's index */
+	struct hes_gpu_type *types; /* the catalogue's, without the capabilities that GPUs lack */
+	size_t n_types;
+};
+
+/**
+ * Make a fleet of GPUs: a list as gpus_choose takes it. A GPU whose clock this user cannot lock has
+ * its default clock alone, one without MPS takes one job at a time. Of all, those that cannot be
+ * planned for are left out, and standard error says why.
+ * @param notes  where a sentence goes for each capability that is done without; NULL: nowhere
+ * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOTSUP a GPU of no type of @c that NVML cannot describe;
+ * -EPERM one on which no job can run
+ */
+int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes,
+		    struct gpus_fleet *out, struct hes_err *err);
+void gpus_fleet_free(struct gpus_fleet *b);
+
+/** An empty fleet with room for @n GPUs. @return 0; -ENOMEM */
+int gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes_err *err);
+/** Add GPU number @index of a node, without the capabilities that it lacks.
+ * @param limit_mw  its power limit; 0: the type's */
+void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const char *uuid,
+		    const struct hes_gpu_type *g, uint32_t limit_mw, bool clocks, bool mps);
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * gpus_visible.c - which GPUs this process may use; see gpus_visible.h.
+ *
+ * CUDA_VISIBLE_DEVICES counts first: Slurm sets it so that it fits what the job can see, and users
+ * set it by hand. Slurm's own variables have the numbers of the whole node. In a job that Slurm
+ * confines to its GPUs, NVML shows only these.
+ *
+ * An index in CUDA_VISIBLE_DEVICES is CUDA's. Where it may differ from NVML's, a query of CUDA
+ * decides, and UUIDs replace the indices also in the environment: what is started from here gets
+ * the same GPUs.
+ */
+#include "app/gpus_visible.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/texts.h"
+#include "app/gpus_order.h"
+
+#define UUIDS_SHOWN 300 /* bytes of an error */
+
+#define CUDA_VARIABLE "CUDA_VISIBLE_DEVICES"
+
+static const char *const variables[] = { CUDA_VARIABLE, "SLURM_STEP_GPUS", "SLURM_JOB_GPUS" };
+
+static size_t count_names(const char *list)
+{
+	size_t n = *list != '\0';
+
+	for (const char *c = list; *c; c++)
+		n += *c == ',';
+	return n;
+}
+
+/* @return the highest index in a list; -1: there is none */
+static long highest_index(const char *list)
+{
+	long highest = -1;
+
+	for (const char *at = list; at; at = strchr(at, ',')) {
+		char *end;
+		long i;
+
+		at += *at == ',';
+		i = strtol(at, &end, 10);
+		end += strspn(end, " ");
+		if (end > at && (!*end || *end == ',') && i > highest)
+			highest = i;
+	}
+	return highest;
+}
+
+/* Whether CUDA's index may be another than NVML's: GPUs of several types of which CUDA counts the
+ * fastest first, or one that cannot be used, which CUDA may not count. */
+static bool index_may_differ(const struct hes_devices *d, long index)
+{
+	const char *order = getenv("CUDA_DEVICE_ORDER");
+	const bool by_pci = order && strcmp(order, "PCI_BUS_ID") == 0;
+	char first[sizeof(((struct hes_device_info *)0)->name)] = "";
+
+	for (size_t i = 0; i < hes_devices_count(d); i++) {
+		struct hes_device_info info;
+
+		if (hes_device_info(d, i, &info, NULL)) {
+			if ((long)i <= index)
+				return true;
+			continue;
+		}
+		if (!by_pci && *first && strcmp(first, info.name) != 0)
+			return true;
+		strcpy(first, info.name);
+	}
+	return false;
+}
+
+/* "GPU-... (Tesla T4), ..." */
+static void list_uuids(const struct hes_devices *d, char *out, size_t size)
+{
+	*out = '\0';
+	for (size_t i = 0; i < hes_devices_count(d); i++) {
+		struct hes_device_info info;
+
+		if (hes_device_info(d, i, &info, NULL))
+			continue;
+		if (strlen(out) + sizeof(info.uuid) + sizeof(info.name) > size) {
+			hes_text_add(out, size, ", ", "...");
+			return;
+		}
+		hes_text_add(out, size, ", ", "%s (%s)", info.uuid, info.name);
+	}
+}
+
+/* A list with CUDA's UUIDs in place of its indices; free() @out. CUDA may not count a GPU that
+ * cannot be used: the others are used without it. */
+static int list_of_uuids(const struct hes_devices *d, const char *list,
+			 char (*uuids)[CUDA_ORDER_UUID_MAX], size_t n, char **out,
+			 struct hes_err *err)
+{
+	char *made = calloc(1, (count_names(list) + 1) * CUDA_ORDER_UUID_MAX + strlen(list) + 1),
+	     *text = strdup(list), *rest = text, *name;
+	int rc = made && text ? 0 : hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
+	struct hes_err why, sick = { .msg = "" };
+
+	while (!rc && (name = strsep(&rest, ","))) {
+		const long i = highest_index(name);
+
+		if (i < (long)n) {
+			strcat(strcat(made, *made ? "," : ""), i < 0 ? name : uuids[i]);
+			continue;
+		}
+		hes_fail(&why, -ENOENT,
+			 CUDA_VARIABLE " names GPU %ld, and CUDA shows %zu, from 0 on%s%.300s", i,
+			 n, hes_devices_check(d, &sick) ? "; " : "", sick.msg);
+		if (sick.code)
+			fprintf(stderr, "left out: %s\n", why.msg);
+		if (!sick.code || (!rest && !*made))
+			rc = hes_fail(err, why.code, "%s", why.msg);
+	}
+	free(text);
+	if (rc)
+		free(made);
+	else
+		*out = made;
+	return rc;
+}
+
+/* Put UUIDs in place of indices that may not be NVML's. */
+static int name_by_uuid(const struct hes_devices *d, const char *list, struct hes_err *err)
+{
+	char(*uuids)[CUDA_ORDER_UUID_MAX] = NULL, known[UUIDS_SHOWN], *named = NULL;
+	const long index = highest_index(list);
+	struct hes_err why;
+	size_t n = 0;
+	int rc;
+
+	if (index < 0 || !index_may_differ(d, index))
+		return 0;
+	rc = cuda_order_ask(&uuids, &n, &why);
+	if (rc) {
+		list_uuids(d, known, sizeof(known));
+		return hes_fail(err, rc,
+				CUDA_VARIABLE " is \"%.40s\", and CUDA may count GPUs in another "
+					      "order than NVML; %s; name them by UUID: %s",
+				list, why.msg, known);
+	}
+	rc = list_of_uuids(d, list, uuids, n, &named, err);
+	free(uuids);
+	if (!rc && setenv(CUDA_VARIABLE, named, 1))
+		rc = hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
+	free(named);
+	return rc;
+}
+
+/* @return 0; -ENODEV a Slurm job without GPUs */
+static int keep_visible(struct hes_devices *d, struct hes_err *err)
+{
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *list = getenv(variables[i]);
+		int rc;
+
+		if (!list)
+			continue;
+		if (i && count_names(list) == hes_devices_count(d))
+			return 0;
+		rc = i ? 0 : name_by_uuid(d, list, err);
+		list = getenv(variables[i]); /* which may be new */
+		if (!rc)
+			rc = hes_devices_keep(d, variables[i], list, err);
+		if (!rc && !hes_devices_count(d))
+			rc = hes_fail(err, -ENODEV, "no GPU may be used: %s is \"%.40s\"",
+				      variables[i], list);
+		return rc;
+	}
+	if (getenv("SLURM_JOB_ID"))
+		return hes_fail(err, -ENODEV,
+				"Slurm job %.20s has no GPU on this node: ask for some, for "
+				"example by --gres=gpu:1; where Slurm does not "
+				"manage GPUs, name them in CUDA_VISIBLE_DEVICES",
+				getenv("SLURM_JOB_ID"));
+	return 0;
+}
+
+int cli_devices_open(const struct hes_catalogue *c, struct hes_devices **out, struct hes_err *err)
+{
+	struct hes_devices *d = NULL;
+	int rc = hes_devices_open(c, &d, err);
+
+	if (!rc && !hes_devices_count(d))
+		rc = hes_fail(err, -ENODEV,
+			      "no NVIDIA GPUs: the driver has none; to do: lspci | grep -i nvidia "
+			      "shows whether the machine has one, sudo dmesg why the driver does "
+			      "not take it; in a container or a Slurm job, ask for GPUs");
+	if (!rc)
+		rc = keep_visible(d, err);
+	if (rc)
+		hes_devices_close(d);
+	else
+		*out = d;
+	return rc;
+}

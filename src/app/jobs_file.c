@@ -1,0 +1,282 @@
+/*
+ * jobs_file.c - load a jobs file that is run without a plan of its own; see jobs_file.h.
+ */
+#include "app/jobs_file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/hash_map.h"
+#include "cli/inputs/inputs.h"
+#include "app/jobs_commands.h"
+#include "app/run_identity.h"
+
+#define LOOKED_AT 512 /* bytes */
+
+static bool ends_with(const char *path, const char *end)
+{
+	const size_t n = strlen(path), m = strlen(end);
+
+	return n > m && strcmp(path + n - m, end) == 0;
+}
+
+/* A file that cannot be read is taken for a plan, whose reader says why. */
+bool jobs_file_is(const char *path)
+{
+	char text[LOOKED_AT];
+	size_t i = 0;
+	ssize_t n;
+	int fd;
+
+	if (ends_with(path, ".csv") || ends_with(path, ".yaml") || ends_with(path, ".yml") ||
+	    ends_with(path, ".csv.gz"))
+		return true;
+	fd = ends_with(path, ".json") ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && i < (size_t)n && isspace((unsigned char)text[i]))
+		i++;
+	return n > 0 && i < (size_t)n && text[i] != '{' && text[i] != '\x1f';
+}
+
+int jobs_file_check(const char *path, struct hes_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		return 0;
+	return hes_fail(
+		err, -EINVAL,
+		"%s: a pipe or a device; write the jobs into a file, by which --resume finds "
+		"their run",
+		path);
+}
+
+uint64_t jobs_file_key(const char *path)
+{
+	char real[HES_JOURNAL_PATH_MAX];
+
+	run_plan_path(path, real);
+	return hes_hash_text(hes_hash_text(HES_HASH_START, "jobs file"), real);
+}
+
+bool jobs_file_has_run(const struct hes_run *run)
+{
+	return run->plan_key ==
+	       hes_hash_text(hes_hash_text(HES_HASH_START, "jobs file"), run->plan);
+}
+
+void jobs_file_plan(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX])
+{
+	snprintf(out, JOBS_FILE_PLAN_MAX, "%s/plan.json", run->folder);
+}
+
+/* Whether the plan in a run's folder is of another jobs file, whose run is not done. */
+static bool other_resumes(struct hes_journal *j, const struct hes_run *run,
+			  const struct hes_catalogue *c, const char *path, struct hes_run *other)
+{
+	struct hes_fleet fleet = { 0 };
+	struct hes_jobs jobs = { 0 };
+	bool resumes = !hes_plan_subjects(path, c, &fleet, &jobs, NULL) && jobs.file &&
+		       !hes_journal_last_run(j, jobs_file_key(jobs.file), other, NULL) &&
+		       other->plan_key != run->plan_key &&
+		       strcmp(other->folder, run->folder) == 0 && other->state != HES_RUN_DONE;
+
+	hes_jobs_free(&jobs);
+	hes_fleet_free(&fleet);
+	return resumes;
+}
+
+int jobs_file_save_plan(struct hes_journal *j, const struct hes_run *run,
+			const struct hes_catalogue *c, const struct hes_plan *plan,
+			const struct hes_fleet *fleet, struct hes_jobs *jobs, struct hes_err *err)
+{
+	char path[JOBS_FILE_PLAN_MAX];
+	struct hes_run other;
+
+	jobs_file_plan(run, path);
+	if (other_resumes(j, run, c, path, &other))
+		return hes_fail(err, -EEXIST,
+				"%s has the plan of run %" PRId64
+				" of %s, which is %s; name another folder with --jobs",
+				run->folder, other.id, other.plan,
+				hes_run_state_names[other.state]);
+	free(jobs->file);
+	jobs->file = strdup(run->plan);
+	return hes_plan_save(path, plan, fleet, jobs, err);
+}
+
+/* --- rows without an id --- */
+
+/* Rows of a file, and the planned jobs that they are. */
+struct rows {
+	const struct hes_jobs *planned;
+	struct hes_jobs *now;
+	struct hes_text_map ids; /* of the planned */
+	bool *used;              /* [planned] a row is it */
+	size_t *job;             /* [now] index among the planned; HES_HASH_NONE: none yet */
+	size_t last;             /* that was found: rows mostly keep their order */
+};
+
+static bool is_same_job(const struct hes_job *a, const struct hes_job *b)
+{
+	return strcmp(a->workload, b->workload) == 0 && a->batch_size == b->batch_size &&
+	       a->iterations == b->iterations &&
+	       (!a->command || !b->command || strcmp(a->command, b->command) == 0);
+}
+
+static bool row_takes(struct rows *r, size_t row, size_t at, bool changed)
+{
+	if (at == HES_HASH_NONE || r->used[at] ||
+	    (!changed && !is_same_job(&r->planned->v[at], &r->now->v[row])))
+		return false;
+	r->used[at] = true;
+	r->job[row] = r->last = at;
+	return true;
+}
+
+/* @param changed  whether rows may differ from their jobs */
+static void rows_match(struct rows *r, bool changed)
+{
+	const size_t n = r->planned->n;
+
+	for (size_t i = 0; i < r->now->n; i++)
+		if (r->job[i] == HES_HASH_NONE)
+			row_takes(r, i, hes_text_map_find(&r->ids, r->now->v[i].id), changed);
+	for (size_t i = 0; i < r->now->n; i++)
+		for (size_t k = 1; k <= n && r->job[i] == HES_HASH_NONE; k++)
+			row_takes(r, i, (r->last + k) % n, changed);
+}
+
+/* A row that moved keeps its job, so that no job counts as another one. Rows that were changed are
+ * the jobs that are left. */
+static int keep_numbers(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err)
+{
+	struct rows r = { .planned = planned,
+			  .now = now,
+			  .used = calloc(planned->n + 1, sizeof(*r.used)),
+			  .job = calloc(now->n + 1, sizeof(*r.job)) };
+	int rc = r.used && r.job
+			 ? hes_text_map_make(&r.ids, planned->v, sizeof(*planned->v), planned->n)
+			 : -ENOMEM;
+	size_t number = planned->n;
+
+	for (size_t i = 0; i < now->n && !rc; i++) {
+		r.job[i] = HES_HASH_NONE;
+		if (!hes_job_is_numbered(&now->v[i], i))
+			row_takes(&r, i, hes_text_map_find(&r.ids, now->v[i].id), true);
+	}
+	if (!rc) {
+		rows_match(&r, false);
+		rows_match(&r, true);
+	}
+	for (size_t i = 0; i < now->n && !rc; i++) {
+		if (r.job[i] != HES_HASH_NONE)
+			strcpy(now->v[i].id, planned->v[r.job[i]].id);
+		else if (hes_job_is_numbered(&now->v[i], i))
+			snprintf(now->v[i].id, sizeof(now->v[i].id), "%zu", ++number);
+	}
+	hes_hash_map_finish(&r.ids.map);
+	free(r.used);
+	free(r.job);
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", now->n) : 0;
+}
+
+/* --- what was planned --- */
+
+static int keep_text(const char *planned, char **now)
+{
+	if (!*now && planned)
+		*now = strdup(planned);
+	return !*now && planned ? -ENOMEM : 0;
+}
+
+/* What is planned keeps its command, and the pattern of its progress lines, where neither the file
+ * nor an option has one. */
+static int keep_planned(const struct jobs_file_commands *c, const struct hes_jobs *planned,
+			struct hes_jobs *now, struct hes_err *err)
+{
+	struct hes_text_map ids = { 0 };
+	int rc = hes_text_map_make(&ids, planned->v, sizeof(*planned->v), planned->n);
+
+	for (size_t i = 0; i < now->n && !rc; i++) {
+		const size_t at = hes_text_map_find(&ids, now->v[i].id);
+
+		if (at != HES_HASH_NONE && !c->list && !c->pattern)
+			rc = keep_text(planned->v[at].command, &now->v[i].command);
+		if (at != HES_HASH_NONE && !rc)
+			rc = keep_text(planned->v[at].progress, &now->v[i].progress);
+	}
+	hes_hash_map_finish(&ids.map);
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", now->n) : 0;
+}
+
+static int fill_commands(const struct jobs_file_commands *c, struct hes_jobs *jobs,
+			 struct hes_err *err)
+{
+	char **commands;
+	int rc = run_commands_load(jobs, c->list, c->pattern, &commands, err);
+
+	for (size_t i = 0; i < jobs->n && !rc; i++)
+		if (!jobs->v[i].command) {
+			jobs->v[i].command = commands[i];
+			commands[i] = NULL;
+		}
+	if (!rc)
+		run_commands_free(commands, jobs->n);
+	return rc;
+}
+
+static int compare(const char *path, const struct hes_jobs *planned, struct hes_jobs *now,
+		   const struct jobs_begun *begun, struct hes_err *err)
+{
+	char *what = NULL;
+	bool others = false;
+	int rc = jobs_changed(planned, now, begun, &what, &others, err);
+
+	if (!rc && others)
+		rc = hes_fail(err, -ESTALE,
+			      "%s has other jobs than its run: %s. Keep the rows of the run's "
+			      "jobs; heshare add gives it more; --restart runs the file as it is",
+			      path, what);
+	else if (what)
+		fprintf(stderr, "heshare run: %s has changed since its run began: %s\n", path,
+			what);
+	free(what);
+	return rc ? rc : jobs_keep_measured(planned, now, err);
+}
+
+int jobs_file_load(const char *path, const struct jobs_file_commands *c,
+		   const struct hes_jobs *planned, const struct jobs_begun *begun,
+		   struct hes_jobs *out, struct hes_err *err)
+{
+	struct hes_jobs jobs = { 0 };
+	int rc = cli_jobs_load("run", c->pattern, path, true, &jobs, err);
+
+	if (!rc && c->progress)
+		rc = hes_jobs_set_progress(jobs.v, jobs.n, "--progress", c->progress, err);
+	if (!rc && planned && jobs.made_ids)
+		rc = keep_numbers(planned, &jobs, err);
+	if (!rc && planned)
+		rc = keep_planned(c, planned, &jobs, err);
+	if (!rc)
+		rc = fill_commands(c, &jobs, err);
+	if (!rc && planned)
+		rc = compare(path, planned, &jobs, begun, err);
+	if (rc) {
+		hes_jobs_free(&jobs);
+		return rc;
+	}
+	cli_arrive_at_once(&jobs);
+	*out = jobs;
+	return 0;
+}

@@ -1,0 +1,200 @@
+/*
+ * run_baseline.c - estimate a run without sharing and without clocks; see run_baseline.h.
+ */
+#include "app/run_baseline.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash_map.h"
+#include "base/plural.h"
+#include "cli/cli.h"
+#include "app/catalogue.h"
+#include "cli/run/run_report.h"
+#include "heshare/model.h"
+
+/* A job by itself on a GPU. */
+struct alone {
+	size_t gpu; /* of the report */
+	double us;
+};
+
+static size_t gpu_of(const struct hes_run_report *r, const struct hes_run_job *j)
+{
+	size_t g = 0;
+
+	while (g < r->n_gpus && strcmp(r->gpus[g].gpu, j->gpu) != 0)
+		g++;
+	return g;
+}
+
+/* Time and power of a job by the GPU model. @return false: it does not know them */
+static bool model_alone(const struct hes_model *m, const struct hes_gpu_type *type,
+			const struct hes_job *job, struct hes_profile *out)
+{
+	const struct hes_model_job one = {
+		.workload = m ? hes_model_workload(m, job->workload, NULL) : NULL,
+		.batch = job->batch_size,
+		.sm_pct = 100,
+	};
+	struct hes_rate rate;
+	struct hes_instant now;
+
+	if (!one.workload || hes_model_instant(m, type, 0, 0, &one, 1, &rate, &now, NULL))
+		return false;
+	*out = (struct hes_profile){ .iteration_us = 1e6 / rate.iterations_per_s,
+				     .power_mw = now.power_mw,
+				     .start_s = one.workload->start_s };
+	return true;
+}
+
+/* Add job @j. @return whether it has an estimate, in *alone */
+static bool add_job(struct run_baseline *b, const struct hes_run_report *r,
+		    const struct hes_run_job *j, const struct hes_job *job,
+		    const struct hes_profiles *p, const struct hes_gpu_type *type,
+		    const struct hes_model *m, struct alone *alone)
+{
+	struct hes_profile profile;
+	double work_us;
+
+	if (!hes_profile_find(p, job->workload, job->batch_size, type->name, &profile, NULL)) {
+		b->profiled++;
+	} else if (!job->whole_run && model_alone(m, type, job, &profile)) {
+		b->modelled++;
+	} else {
+		return false;
+	}
+	alone->gpu = gpu_of(r, j);
+	work_us = profile.iteration_us * (double)job->iterations;
+	alone->us = profile.start_s * 1e6 + work_us;
+	if (j->has_energy) {
+		b->energies++;
+		b->measured_mj += j->energy_mj;
+		b->alone_mj += (uint64_t)llround(work_us * 1e-6 * profile.power_mw +
+						 profile.start_s * type->idle_power_mw);
+	}
+	return true;
+}
+
+static int by_gpu_and_time(const void *a, const void *b)
+{
+	const struct alone *x = a, *y = b;
+
+	return x->gpu != y->gpu ? (x->gpu > y->gpu) - (x->gpu < y->gpu)
+				: (x->us > y->us) - (x->us < y->us);
+}
+
+/* Each GPU runs its jobs one after the other, the shortest first. */
+static void sum_times(struct run_baseline *b, const struct hes_run_report *r,
+		      const struct hes_catalogue *c, struct alone *v, size_t n)
+{
+	double end_us = 0, idle_mj = 0;
+
+	qsort(v, n, sizeof(*v), by_gpu_and_time);
+	for (size_t i = 0; i < n; i++) {
+		end_us = (i && v[i].gpu == v[i - 1].gpu ? end_us : 0) + v[i].us;
+		b->alone.avg_jct_us += end_us / (double)n;
+		if (end_us > (double)b->alone.makespan_us)
+			b->alone.makespan_us = llround(end_us);
+	}
+	for (size_t g = 0; g < r->n_gpus; g++) {
+		const struct hes_gpu_type *type = hes_gpu_type_find(c, r->gpus[g].gpu_type, NULL);
+		double busy_us = 0;
+
+		for (size_t i = 0; i < n; i++)
+			busy_us += v[i].gpu == g ? v[i].us : 0;
+		idle_mj +=
+			type ? ((double)b->alone.makespan_us - busy_us) * 1e-6 * type->idle_power_mw
+			     : 0;
+	}
+	b->alone.busy_energy_mj = b->alone_mj;
+	b->alone.fleet_energy_mj = b->alone_mj + (uint64_t)llround(fmax(idle_mj, 0));
+	b->has_times = true;
+}
+
+int run_baseline_estimate(const struct hes_run_report *r, const struct hes_jobs *jobs,
+			  const struct hes_profiles *p, const struct hes_catalogue *c,
+			  struct run_baseline *out, struct hes_err *err)
+{
+	struct alone *v = calloc(r->n_jobs + 1, sizeof(*v));
+	struct run_baseline b = { 0 };
+	struct hes_text_map ids = { 0 };
+	struct hes_model *m = NULL;
+	struct hes_err none;
+	size_t n = 0;
+	int rc = v ? hes_text_map_make(&ids, jobs->v, sizeof(*jobs->v), jobs->n) : -ENOMEM;
+
+	/* Without the model, jobs without a profile have no estimate. */
+	if (!rc && cli_model_load(NULL, c, NULL, 0, &m, &none))
+		m = NULL;
+	for (size_t i = 0; i < r->n_jobs && !rc; i++) {
+		const struct hes_run_job *j = &r->jobs[i];
+		const size_t g = gpu_of(r, j);
+		const struct hes_gpu_type *type =
+			g < r->n_gpus ? hes_gpu_type_find(c, r->gpus[g].gpu_type, NULL) : NULL;
+		const uint32_t at = hes_text_map_find(&ids, j->job);
+
+		if (j->state == HES_RUN_JOB_DONE && type && at != HES_HASH_NONE)
+			n += add_job(&b, r, j, &jobs->v[at], p, type, m, &v[n]);
+	}
+	if (!rc && n && n == r->n_jobs && b.energies == n)
+		sum_times(&b, r, c, v, n);
+	hes_model_free(m);
+	hes_hash_map_finish(&ids.map);
+	free(v);
+	if (rc)
+		return hes_fail(err, rc, "out of memory for %zu jobs", r->n_jobs);
+	*out = b;
+	return 0;
+}
+
+void run_baseline_text(FILE *f, const struct run_baseline *b, const struct hes_run_report *r)
+{
+	const size_t n = b->profiled + b->modelled;
+
+	if (!r->done)
+		return;
+	if (!n) {
+		fputs("\nWhat the run saved against one job per GPU at the default clock is not "
+		      "known: its jobs have no profile (heshare profile), and the GPU model does "
+		      "not know them.\n",
+		      f);
+		return;
+	}
+	fprintf(f,
+		"\nagainst one job per GPU at the default clock, estimated for %zu of %zu job%s "
+		"(%zu by profiles, %zu by the GPU model)\n%34s %11s\n",
+		n, r->done, hes_s(r->done), b->profiled, b->modelled, "estimated", "measured");
+	if (b->energies)
+		run_report_compare(f, "energy of these jobs", (double)b->alone_mj,
+				   (double)b->measured_mj, hes_energy_text, true);
+	if (!b->has_times) {
+		fputs("  times and fleet energy are not known: not every job is done, has an "
+		      "estimate and has joules\n",
+		      f);
+		return;
+	}
+	run_report_compare(f, "average completion", b->alone.avg_jct_us, r->measured.avg_jct_us,
+			   hes_time_text, true);
+	run_report_compare(f, "last job", (double)b->alone.makespan_us,
+			   (double)r->measured.makespan_us, hes_time_text, true);
+	run_report_compare(f, "fleet energy", (double)b->alone.fleet_energy_mj,
+			   (double)r->measured.fleet_energy_mj, hes_energy_text, r->has_energy);
+}
+
+json_t *run_baseline_json(const struct run_baseline *b, const struct hes_run_report *r)
+{
+	if (!b->profiled && !b->modelled)
+		return json_null();
+	return json_pack(
+		"{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "estimate_of",
+		"one job per GPU at the default clock", "jobs_done", (json_int_t)r->done,
+		"by_profiles", (json_int_t)b->profiled, "by_model", (json_int_t)b->modelled,
+		"jobs_j", cli_json_maybe(b->energies, (double)b->alone_mj * 1e-3),
+		"measured_jobs_j", cli_json_maybe(b->energies, (double)b->measured_mj * 1e-3),
+		"avg_jct_s", cli_json_maybe(b->has_times, b->alone.avg_jct_us * 1e-6), "makespan_s",
+		cli_json_maybe(b->has_times, (double)b->alone.makespan_us * 1e-6), "fleet_j",
+		cli_json_maybe(b->has_times, (double)b->alone.fleet_energy_mj * 1e-3));
+}

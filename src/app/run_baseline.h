@@ -1,0 +1,34 @@
+/*
+ * run_baseline.h - what the jobs of a run would have taken one at a time on each GPU at its default
+ * clock: an estimate, from their profiles or else from the GPU model.
+ */
+#ifndef HES_APP_RUN_BASELINE_H
+#define HES_APP_RUN_BASELINE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "heshare/profile.h"
+#include "heshare/run.h"
+
+struct run_baseline {
+	size_t profiled, modelled; /* of the jobs that are done: with an estimate, by its source */
+	size_t energies;           /* of these: with measured joules */
+	uint64_t alone_mj, measured_mj; /* of these */
+	/* Every job of the run is done and has an estimate: each alone on the GPU that it ran on,
+	 * the shortest first. */
+	bool has_times;
+	struct hes_totals alone;
+};
+
+/** @param jobs  of the plan; jobs that were added have no estimate. @return 0; -ENOMEM */
+int run_baseline_estimate(const struct hes_run_report *r, const struct hes_jobs *jobs,
+			  const struct hes_profiles *p, const struct hes_catalogue *c,
+			  struct run_baseline *out, struct hes_err *err);
+
+/** Rows "what, estimated, measured" behind the report; one sentence where nothing is known. */
+void run_baseline_text(FILE *f, const struct run_baseline *b, const struct hes_run_report *r);
+/** null where nothing is known */
+json_t *run_baseline_json(const struct run_baseline *b, const struct hes_run_report *r);
+
+#endif

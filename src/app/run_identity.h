@@ -1,0 +1,43 @@
+/*
+ * run_identity.h - which plan a run carries out, for which users, and whether its process lives.
+ */
+#ifndef HES_APP_RUN_IDENTITY_H
+#define HES_APP_RUN_IDENTITY_H
+
+#include <stdbool.h>
+
+#include "heshare/journal.h"
+
+/** Whether the process that carries out a run lives on this machine. */
+bool run_is_alive(const struct hes_run *run);
+
+/** A hash that names the plan in a file, on a node, in the journal. @param node  NULL: all nodes */
+int run_plan_key(const char *path, const char *node, uint64_t *out, struct hes_err *err);
+/** The same of a round: two rounds may have the same plan, in files of different names. */
+int run_round_key(const char *path, uint64_t *out, struct hes_err *err);
+/** That of a node's part of a round. */
+uint64_t run_part_key(uint64_t round, const char *node);
+
+/** The name of a plan's file for all folders: absolute where it can be. */
+void run_plan_path(const char *path, char out[HES_JOURNAL_PATH_MAX]);
+/** The same without folders, for messages. */
+const char *run_plan_name(const struct hes_run *run);
+
+/** With sudo, which clocks may need, jobs run as the user who called sudo. @return NULL: as this
+ * user */
+const char *run_user_behind_sudo(void);
+
+/** @return NULL: this user has no name here */
+const char *run_own_name(void);
+
+/** Who may start jobs of others. @return 0; -EPERM */
+int run_users_check(const struct hes_jobs *jobs, struct hes_err *err);
+
+/** Whether root starts jobs of other users. @param user  as whom jobs without a user of their own
+ * run; NULL: as this one */
+bool run_has_other_users(const struct hes_jobs *jobs, const char *user);
+
+/** The number of a run, as a person writes it. @return 0; -EINVAL */
+int run_parse_id(const char *text, int64_t *out, struct hes_err *err);
+
+#endif
