@@ -25,6 +25,7 @@
 #include "base/plural.h"
 #include "cluster/head_state.h"
 #include "launch/job_files.h"
+#include "run/live.h"
 
 #define MOST_FAILURES   3 /* of parts that end too early, on a node */
 #define SYNC_S          2
@@ -100,6 +101,7 @@ static void nodes_unmake(struct nodes *s)
 	free(s->tries);
 	free(s->part_of);
 	hes_hash_map_finish(&s->names.map);
+	hes_job_folder_close(&s->folder);
 	if (s->lock >= 0)
 		close(s->lock);
 }
@@ -592,7 +594,7 @@ static int nodes_end(struct nodes *s, struct hes_run_report *out, json_t **nodes
 		: over == s->q->jobs->n ? HES_RUN_FAILED
 					: HES_RUN_STOPPED;
 	s->run->ended_us = hes_wall_us();
-	nodes_live_end(s);
+	run_live_remove(&s->folder);
 	/* Another program may hold the store for a while. */
 	for (int i = 0; i < END_TRIES && (!i || rc == -EBUSY); i++) {
 		rc = parts_note_idle(s, err);
@@ -615,12 +617,14 @@ static int nodes_end(struct nodes *s, struct hes_run_report *out, json_t **nodes
 int nodes_run(const struct nodes_request *q, struct hes_run *run, struct hes_run_report *out,
 	      json_t **nodes, struct hes_err *err)
 {
-	struct nodes s = { .q = q, .run = run, .lock = -1 };
+	struct nodes s = { .q = q, .run = run, .folder.fd = -1, .lock = -1 };
 	static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 };
 	int rc;
 
 	hes_signals_take(&s.signals, signals);
-	rc = nodes_make(&s, err);
+	rc = hes_job_folder_open(&s.folder, run->folder, err);
+	if (!rc)
+		rc = nodes_make(&s, err);
 	if (!rc)
 		rc = nodes_begin(&s, err);
 	if (!rc)

@@ -11,69 +11,53 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/hash.h"
-#include "base/hash_map.h"
-#include "cli/cli.h"
+#include "base/grow.h"
 #include "cluster/head_state.h"
 #include "launch/job_files.h"
 #include "run/live.h"
 
-#define LIVE_FILE          "live.json"
 #define MESSAGES_MAX_BYTES 65536
 
-struct totals {
-	json_t *gpus, *jobs;
-	struct hes_hash_map names; /* of gpus */
-	int64_t left_us;
-	size_t running;
-};
-
-static bool gpu_has_name(const void *gpus, uint32_t index, const void *name)
+static struct hes_run_live_gpu *live_find_gpu(const struct hes_run_live *all, const char *gpu)
 {
-	return strcmp(json_string_value(json_object_get(json_array_get(gpus, index), "gpu")),
-		      name) == 0;
+	for (size_t i = all->n_gpus; i-- > 0;)
+		if (strcmp(all->gpus[i].gpu, gpu) == 0)
+			return &all->gpus[i];
+	return NULL;
 }
 
 /* Joules of several parts on one GPU sum up; the part that runs comes last. */
-static void add_gpu(const struct hes_run_live_gpu *g, struct totals *t)
+static void live_add_gpu(struct hes_run_live *all, struct hes_run_live_gpu g)
 {
-	const uint64_t hash = hes_hash_text(HES_HASH_START, g->gpu);
-	const uint32_t at = hes_hash_map_find(&t->names, hash, gpu_has_name, t->gpus, g->gpu);
-	const json_t *before_j = at == HES_HASH_NONE
-					 ? NULL
-					 : json_object_get(json_array_get(t->gpus, at), "energy_j");
-	json_t *row =
-		json_pack("{s:s, s:o, s:I, s:o}", "gpu", g->gpu, "power_w",
-			  cli_json_maybe(g->has_power, g->power_w), "clock_mhz",
-			  (json_int_t)g->clock_mhz, "energy_j",
-			  cli_json_maybe(g->has_energy && (!before_j || json_is_real(before_j)),
-					 g->energy_j + (before_j ? json_real_value(before_j) : 0)));
+	struct hes_run_live_gpu *before = live_find_gpu(all, g.gpu), *v;
 
-	if (before_j)
-		json_array_set_new(t->gpus, at, row);
-	else if (!hes_hash_map_add(&t->names, hash, (uint32_t)json_array_size(t->gpus)))
-		json_array_append_new(t->gpus, row);
-	else
-		json_decref(row);
+	if (before) {
+		g.has_energy &= before->has_energy;
+		g.energy_j += before->energy_j;
+		*before = g;
+	} else if ((v = hes_grow(all->gpus, all->n_gpus, sizeof(*v)))) {
+		all->gpus = v;
+		v[all->n_gpus++] = g;
+	}
 }
 
-static void add_node(const struct hes_run_live *l, struct totals *t)
+static void live_add_node(struct hes_run_live *all, const struct hes_run_live *l)
 {
 	for (size_t i = 0; i < l->n_gpus; i++)
-		add_gpu(&l->gpus[i], t);
-	for (size_t i = 0; i < l->n_jobs; i++)
-		json_array_append_new(
-			t->jobs, json_pack("{s:s, s:o, s:I, s:f}", "job", l->jobs[i].job, "done",
-					   cli_json_maybe(l->jobs[i].done >= 0, l->jobs[i].done),
-					   "iterations", (json_int_t)l->jobs[i].iterations,
-					   "left_s", (double)l->jobs[i].left_us * 1e-6));
-	t->left_us = l->left_us > t->left_us ? l->left_us : t->left_us;
-	t->running += l->n_jobs;
+		live_add_gpu(all, l->gpus[i]);
+	for (size_t i = 0; i < l->n_jobs; i++) {
+		struct hes_run_live_job *v = hes_grow(all->jobs, all->n_jobs, sizeof(*v));
+
+		if (!v)
+			return;
+		all->jobs = v;
+		v[all->n_jobs++] = l->jobs[i];
+	}
+	all->left_us = l->left_us > all->left_us ? l->left_us : all->left_us;
 }
 
 /* Of a part that has ended its joules stay. */
-static void add_ended(const struct part *p, struct totals *t)
+static void live_add_ended(struct hes_run_live *all, const struct part *p)
 {
 	for (size_t i = 0; i < p->n_gpus; i++) {
 		struct hes_run_live_gpu g = {
@@ -82,55 +66,46 @@ static void add_ended(const struct part *p, struct totals *t)
 		};
 
 		memcpy(g.gpu, p->gpus[i].gpu, sizeof(g.gpu));
-		add_gpu(&g, t);
+		live_add_gpu(all, g);
 	}
 }
 
-void nodes_live_write(const struct nodes *s)
+static void live_tell_progress(const struct nodes *s, const struct hes_run_live *all)
 {
-	const int64_t wall_us = hes_wall_us(), now_us = wall_us - s->run->started_us;
-	struct totals t = { .gpus = json_array(), .jobs = json_array() };
-	struct hes_run_progress p = { .jobs = s->q->jobs->n, .now_us = now_us };
-	struct hes_job_folder folder = { .fd = -1 };
-	json_t *doc;
+	struct hes_run_progress p = { .jobs = s->q->jobs->n,
+				      .now_us = all->now_us,
+				      .left_us = all->left_us,
+				      .running = all->n_jobs };
 
-	for (size_t i = 0; i < s->n_parts; i++) {
-		struct hes_run_live live;
-
-		if (s->parts[i].state == PART_OVER || s->parts[i].state == PART_QUERIED)
-			add_ended(&s->parts[i], &t);
-		if (s->parts[i].state != PART_RUNNING || !s->parts[i].known ||
-		    hes_run_live_load(&s->parts[i].run, &live, NULL))
-			continue;
-		add_node(&live, &t);
-		hes_run_live_free(&live);
-	}
 	for (size_t i = 0; i < s->q->jobs->n; i++) {
 		p.done += s->state[i] == HES_RUN_JOB_DONE;
 		p.failed += s->state[i] == HES_RUN_JOB_FAILED;
 		p.early += s->state[i] == HES_RUN_JOB_EARLY;
 	}
-	p.running = t.running;
-	p.left_us = t.left_us;
 	if (s->q->listener.progress)
 		s->q->listener.progress(s->q->listener.ctx, &p);
-	doc = json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)s->run->id, "at_s",
-			(double)wall_us * 1e-6, "now_s", now_us > 0 ? (double)now_us * 1e-6 : 0.0,
-			"left_s", (double)t.left_us * 1e-6, "gpus", t.gpus, "jobs", t.jobs);
-	if (hes_job_folder_open(&folder, s->run->folder, NULL))
-		json_decref(doc);
-	else
-		run_live_put(&folder, doc);
-	hes_job_folder_close(&folder);
-	hes_hash_map_finish(&t.names);
 }
 
-void nodes_live_end(const struct nodes *s)
+void nodes_live_write(const struct nodes *s)
 {
-	char path[HES_JOURNAL_PATH_MAX + 32];
+	struct hes_run_live all = { .at_us = hes_wall_us() };
 
-	snprintf(path, sizeof(path), "%s/" LIVE_FILE, s->run->folder);
-	unlink(path);
+	all.now_us = all.at_us > s->run->started_us ? all.at_us - s->run->started_us : 0;
+	for (size_t i = 0; i < s->n_parts; i++) {
+		const struct part *p = &s->parts[i];
+		struct hes_run_live live;
+
+		if (p->state == PART_OVER || p->state == PART_QUERIED)
+			live_add_ended(&all, p);
+		if (p->state != PART_RUNNING || !p->known ||
+		    hes_run_live_load(&p->run, &live, NULL))
+			continue;
+		live_add_node(&all, &live);
+		hes_run_live_free(&live);
+	}
+	live_tell_progress(s, &all);
+	run_live_put(&s->folder, s->run->id, &all);
+	hes_run_live_free(&all);
 }
 
 /* --- messages of the runners --- */

@@ -11,6 +11,7 @@
 #include "base/signals.h"
 #include "cluster/head.h"
 #include "cluster/offer.h"
+#include "launch/job_files.h"
 
 #define NO_PART SIZE_MAX
 
@@ -67,7 +68,8 @@ struct node {
 struct nodes {
 	const struct nodes_request *q;
 	struct hes_run *run;
-	struct offer *offers; /* one a node */
+	struct hes_job_folder folder; /* of the run */
+	struct offer *offers;         /* one a node */
 	struct node *nodes;
 	struct part *parts; /* by round, then by node */
 	size_t n_parts;
@@ -131,7 +133,6 @@ void parts_free(struct nodes *s);
 
 /** head_live.c: write live.json of the run from those of the nodes, and report progress. */
 void nodes_live_write(const struct nodes *s);
-void nodes_live_end(const struct nodes *s);
 /** head_live.c: report new messages of the runner on a node. */
 void nodes_pass_messages(struct nodes *s, size_t node);
 /** head_live.c: those of an earlier head were reported. */

@@ -60,24 +60,19 @@ static bool joules_so_far(const struct runner *r, const struct run_gpu *g, doubl
 	return true;
 }
 
-static json_t *live_number(bool known, double value)
-{
-	return known ? json_real(value) : json_null();
-}
-
-static json_t *gpu_json(const struct runner *r, const struct run_gpu *g)
+static void look_at_gpu(const struct runner *r, const struct run_gpu *g,
+			struct hes_run_live_gpu *out)
 {
 	struct hes_reading now = { 0 };
-	double joules = 0;
-	bool known = joules_so_far(r, g, &joules);
 
+	snprintf(out->gpu, sizeof(out->gpu), "%s", run_gpu_name(g));
+	out->has_energy = joules_so_far(r, g, &out->energy_j);
 	if (!g->lost)
 		hes_device_read(r->q->devices, g->device, HES_HAS_POWER | HES_HAS_CLOCK, &now,
 				NULL);
-	return json_pack("{s:s, s:o, s:o, s:o}", "gpu", run_gpu_name(g), "power_w",
-			 live_number(now.has & HES_HAS_POWER, now.power_mw * 1e-3), "clock_mhz",
-			 live_number(now.has & HES_HAS_CLOCK, now.clock_mhz), "energy_j",
-			 live_number(known, joules));
+	out->has_power = now.has & HES_HAS_POWER;
+	out->power_w = now.power_mw * 1e-3;
+	out->clock_mhz = now.has & HES_HAS_CLOCK ? now.clock_mhz : 0;
 }
 
 double run_part_done(const struct run_task *t)
@@ -101,35 +96,69 @@ int64_t run_job_left_us(const struct run_task *t, int64_t now)
 			     since_us);
 }
 
-static json_t *job_json(const struct run_task *t, int64_t now)
+static void look_at_job(const struct run_task *t, int64_t now, struct hes_run_live_job *out)
 {
-	const double done = run_part_done(t);
-	const bool known = done >= 0;
-	const int64_t left_us = t->unknown && !known ? 0 : run_job_left_us(t, now);
-
-	return json_pack("{s:s, s:o, s:I, s:f}", "job", t->job->id, "done",
-			 live_number(known, done), "iterations", (json_int_t)t->progress.iterations,
-			 "left_s", left_us > 0 ? (double)left_us * 1e-6 : 0.0);
+	memcpy(out->job, t->job->id, sizeof(out->job));
+	out->done = run_part_done(t);
+	out->iterations = t->progress.iterations;
+	out->left_us = t->unknown && out->done < 0 ? 0 : run_job_left_us(t, now);
 }
 
-static json_t *live_json(const struct runner *r, int64_t now)
+void run_live_write(const struct runner *r, int64_t now)
+{
+	struct hes_run_live l = { .at_us = hes_wall_us(),
+				  .now_us = now,
+				  .left_us = run_left_us(r, now),
+				  .gpus = calloc(r->n_gpus + 1, sizeof(*l.gpus)),
+				  .jobs = calloc(r->n_tasks + 1, sizeof(*l.jobs)) };
+
+	for (; l.gpus && l.jobs && l.n_gpus < r->n_gpus; l.n_gpus++) {
+		const struct run_gpu *g = &r->gpus[l.n_gpus];
+
+		look_at_gpu(r, g, &l.gpus[l.n_gpus]);
+		for (uint32_t k = 0; k < g->n_running; k++)
+			look_at_job(g->running[k], now, &l.jobs[l.n_jobs++]);
+	}
+	if (l.gpus && l.jobs)
+		run_live_put(&r->folder, r->log.run->id, &l);
+	hes_run_live_free(&l);
+}
+
+static json_t *number_json(bool known, double value)
+{
+	return known ? json_real(value) : json_null();
+}
+
+static json_t *live_json(int64_t run, const struct hes_run_live *l)
 {
 	json_t *gpus = json_array(), *jobs = json_array();
 
-	for (size_t i = 0; i < r->n_gpus; i++) {
-		const struct run_gpu *g = &r->gpus[i];
+	for (size_t i = 0; i < l->n_gpus; i++) {
+		const struct hes_run_live_gpu *g = &l->gpus[i];
 
-		json_array_append_new(gpus, gpu_json(r, g));
-		for (uint32_t k = 0; k < g->n_running; k++)
-			json_array_append_new(jobs, job_json(g->running[k], now));
+		json_array_append_new(
+			gpus, json_pack("{s:s, s:o, s:o, s:o}", "gpu", g->gpu, "power_w",
+					number_json(g->has_power, g->power_w), "clock_mhz",
+					number_json(g->clock_mhz > 0, g->clock_mhz), "energy_j",
+					number_json(g->has_energy, g->energy_j)));
 	}
-	return json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)r->log.run->id,
-			 "at_s", (double)hes_wall_us() * 1e-6, "now_s", (double)now * 1e-6,
-			 "left_s", (double)run_left_us(r, now) * 1e-6, "gpus", gpus, "jobs", jobs);
+	for (size_t i = 0; i < l->n_jobs; i++) {
+		const struct hes_run_live_job *j = &l->jobs[i];
+
+		json_array_append_new(jobs,
+				      json_pack("{s:s, s:o, s:I, s:f}", "job", j->job, "done",
+						number_json(j->done >= 0, j->done), "iterations",
+						(json_int_t)j->iterations, "left_s",
+						j->left_us > 0 ? (double)j->left_us * 1e-6 : 0.0));
+	}
+	return json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)run, "at_s",
+			 (double)l->at_us * 1e-6, "now_s", (double)l->now_us * 1e-6, "left_s",
+			 (double)l->left_us * 1e-6, "gpus", gpus, "jobs", jobs);
 }
 
-void run_live_put(const struct hes_job_folder *folder, json_t *doc)
+void run_live_put(const struct hes_job_folder *folder, int64_t run, const struct hes_run_live *l)
 {
+	json_t *doc = live_json(run, l);
 	int fd = -1, rc = -1;
 
 	unlinkat(folder->fd, LIVE_NEW, 0);
@@ -144,15 +173,15 @@ void run_live_put(const struct hes_job_folder *folder, json_t *doc)
 	json_decref(doc);
 }
 
-void run_live_write(const struct runner *r, int64_t now)
+void run_live_remove(const struct hes_job_folder *folder)
 {
-	run_live_put(&r->folder, live_json(r, now));
+	unlinkat(folder->fd, LIVE_NEW, 0);
+	unlinkat(folder->fd, LIVE_FILE, 0);
 }
 
 void run_live_end(const struct runner *r)
 {
-	unlinkat(r->folder.fd, LIVE_NEW, 0);
-	unlinkat(r->folder.fd, LIVE_FILE, 0);
+	run_live_remove(&r->folder);
 }
 
 /* --- read --- */
