@@ -1,6 +1,6 @@
 /*
- * judge.c - what is known of jobs that ended, for verdict.h; what follows from the verdict. See
- * judge.h.
+ * judge.c - what is known of jobs that ended, for failure_rules.h; what follows from the verdict.
+ * See judge.h.
  */
 #include "run/judge.h"
 
@@ -12,7 +12,7 @@
 #include "run/gpu_memory.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"
-#include "run/verdict.h"
+#include "run/failure_rules.h"
 
 #define LAST_WORDS 16384 /* bytes of output that are searched for errors of CUDA */
 #define SIGNALLED  128   /* exit status of a shell whose child a signal ended, less the signal */

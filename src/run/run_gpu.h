@@ -17,7 +17,7 @@
 #include "launch/progress.h"
 #include "run/admit.h"
 #include "run/run_clock.h"
-#include "run/verdict.h"
+#include "run/failure_rules.h"
 
 enum run_task_state {
 	TASK_WAITING,

@@ -8,7 +8,7 @@
 
 #include "run/start_jobs.h"
 #include "run/steps.h"
-#include "run/verdict.h"
+#include "run/failure_rules.h"
 
 /* Done or ended early if its wrapper wrote so, else lost with the runner. */
 static int settle_attempt(struct hes_journal *j, const struct hes_run *run,

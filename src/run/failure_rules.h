@@ -1,5 +1,5 @@
 /*
- * verdict.h - decide why jobs failed: by their own fault, or because a co-runner failed; and
+ * failure_rules.h - decide why jobs failed: by their own fault, or because a co-runner failed; and
  * whether a job that ended with 0 has done its work. Pure.
  *
  * The MPS clients of a GPU share a server: a fault of one ends all, and no error code names it. A
@@ -9,8 +9,8 @@
  * the first to end is a suspect: it is tried again alone, where a failure is its own and a success
  * clears it.
  */
-#ifndef HES_RUN_VERDICT_H
-#define HES_RUN_VERDICT_H
+#ifndef HES_RUN_FAILURE_RULES_H
+#define HES_RUN_FAILURE_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
- * verdict.c - decide why jobs failed; see verdict.h.
+ * failure_rules.c - decide why jobs failed; see failure_rules.h.
  */
-#include "run/verdict.h"
+#include "run/failure_rules.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* test_verdict.c - why jobs behind one MPS server failed: by themselves, because of a co-runner, or
+/* test_failure_rules.c - why jobs behind one MPS server failed: by themselves, because of a co-runner, or
  * for a reason not known yet. */
-#include "run/verdict.h"
+#include "run/failure_rules.h"
 #include "unit_test.h"
 
 TEST(a_failure_with_a_living_co_runner_is_its_own)
