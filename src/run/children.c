@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 
 #include "base/clock.h"
-#include "run/judge.h"
+#include "run/verdict.h"
 #include "run/solo_point.h"
 #include "run/outside.h"
 #include "run/start_jobs.h"

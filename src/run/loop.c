@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "run/children.h"
-#include "run/finish.h"
+#include "run/result.h"
 #include "run/solo_point.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"

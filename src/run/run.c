@@ -18,7 +18,7 @@
 #include "base/signals.h"
 #include "heshare/capabilities.h"
 #include "run/environment.h"
-#include "run/finish.h"
+#include "run/result.h"
 #include "run/fit_gpus.h"
 #include "run/solo_point.h"
 #include "run/outside.h"

@@ -167,7 +167,7 @@ struct run_mps {
 	unsigned gone; /* daemons that ended or did not answer */
 };
 
-/* judge.c: jobs that ran together when one of them failed, while the cause is not known. */
+/* verdict.c: jobs that ran together when one of them failed, while the cause is not known. */
 struct run_trial {
 	bool open;
 	int64_t from_us, until_us;
@@ -193,7 +193,7 @@ struct run_gpu {
 	struct run_energy energy;
 	struct hes_contexts contexts; /* gpu_memory.c: of the last look, since jobs last left */
 	bool lost;                    /* cannot be used: its jobs move, or wait for --resume */
-	bool unmoved_reported;        /* why its jobs do not move; move_jobs.c */
+	bool unmoved_reported;        /* why its jobs do not move; lost_gpus.c */
 	bool emptied;   /* it cannot be used, and its jobs were planned again; plan_again.c */
 	bool absent;    /* lost from the start of this process, which has no device for it */
 	unsigned stuck; /* jobs there that are killed and do not end; nothing starts there */

@@ -2,9 +2,9 @@
  * run_state.h - a run in progress: its jobs, GPUs and counts.
  *
  * run.c makes it and takes it apart. loop.c waits for events, start_jobs.c starts jobs, children.c
- * ends and reaps them, added.c takes jobs that are added, live.c publishes the state, judge.c finds
- * out why jobs failed, move_jobs.c moves jobs of GPUs that are lost, finish.c writes results,
- * reconcile.c takes over what an earlier process did.
+ * ends and reaps them, added.c takes jobs that are added, live.c publishes the state, verdict.c
+ * finds out why jobs failed, lost_gpus.c moves jobs of GPUs that are lost, result.c writes results,
+ * resume.c takes over what an earlier process did.
  */
 #ifndef HES_RUN_RUN_STATE_H
 #define HES_RUN_RUN_STATE_H

@@ -6,7 +6,7 @@
 
 #include "run/run_state.h"
 
-/** reconcile.c: take over what the journal and the files know of a run that is resumed. */
+/** resume.c: take over what the journal and the files know of a run that is resumed. */
 int run_reconcile(struct runner *r, struct hes_err *err);
 /** What the wrapper of a job wrote at its end (wrap.c). */
 struct run_status {
@@ -14,7 +14,7 @@ struct run_status {
 	int64_t wall_us, boot_us;
 	unsigned left; /* processes that the job left running and that were killed */
 };
-/** reconcile.c: @return 0; -1 there is none */
+/** resume.c: @return 0; -1 there is none */
 int run_status_read(const struct hes_job_folder *folder, const char *name, struct run_status *out);
 /** loop.c: start jobs, wait, finish them, until all is over or the run is stopped. */
 int run_loop(struct runner *r, struct hes_err *err);
@@ -31,7 +31,7 @@ int run_queue_grow(struct run_queue *q, size_t n, struct hes_err *err);
 void run_task_place(struct runner *r, struct run_task *t, struct run_gpu *g,
 		    const struct run_place *p, size_t at);
 /**
- * move_jobs.c: move the waiting jobs of GPUs that are lost to others of the run that have the
+ * lost_gpus.c: move the waiting jobs of GPUs that are lost to others of the run that have the
  * memory, say so, and write it down. Those that fit nowhere stay, and wait for --resume.
  * @return 0; -ENOMEM; errors of the journal
  */
@@ -58,7 +58,7 @@ double run_part_done(const struct run_task *t);
 /** live.c: the time that is left to a running job, by its progress, else by the plan; below 0: it
  * runs longer than planned */
 int64_t run_job_left_us(const struct run_task *t, int64_t now);
-/** reconcile.c: write down a waiting job's GPU, share and planned times. */
+/** resume.c: write down a waiting job's GPU, share and planned times. */
 int run_note_place(struct runner *r, const struct run_task *t, struct hes_err *err);
 /** live.c: write live.json, which `heshare status` reads, as the run is at @now. */
 void run_live_write(const struct runner *r, int64_t now);
@@ -70,7 +70,7 @@ int64_t run_left_us(const struct runner *r, int64_t now);
 /** run.c: what follows from a task's job, planned times and place in a GPU's queue. */
 void run_task_init(const struct hes_run_request *q, struct run_task *t, struct run_gpu *g,
 		   struct run_place *place);
-/** outcome.c: report results. */
+/** run_totals.c: report results. */
 int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err);
 /** run_samples.c: put rows into the store, as measured in this run; @d has the rows. What the store
  * refuses is reported and left out. @return 0; errors of the store that may pass */

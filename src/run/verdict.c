@@ -1,8 +1,8 @@
 /*
- * judge.c - what is known of jobs that ended, for failure_rules.h; what follows from the verdict.
- * See judge.h.
+ * verdict.c - what is known of jobs that ended, for failure_rules.h; what follows from the verdict.
+ * See verdict.h.
  */
-#include "run/judge.h"
+#include "run/verdict.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /*
- * finish.c - results of jobs that ended: judged (judge.h), written into the journal, then over or
- * tried again; see finish.h.
+ * result.c - results of jobs that ended: judged (verdict.h), written into the journal, then over or
+ * tried again; see result.h.
  */
-#include "run/finish.h"
+#include "run/result.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "run/judge.h"
+#include "run/verdict.h"
 #include "run/solo_point.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"

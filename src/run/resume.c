@@ -1,5 +1,5 @@
 /*
- * reconcile.c - resume a run: what the journal and the status files say of each job; see steps.h.
+ * resume.c - resume a run: what the journal and the status files say of each job; see steps.h.
  *
  * The guard has ended the jobs of the earlier process before, so no job runs. An attempt that is
  * open in the journal has ended: its status file says how. Without a status the job is tried again
@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/plural.h"
-#include "run/judge.h"
+#include "run/verdict.h"
 #include "run/outside.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"
@@ -215,7 +215,7 @@ static bool still_runs(struct runner *r, const struct hes_attempt *a, struct run
 }
 
 /* An attempt that did not end early, and of which something was seen, lacked memory or an MPS
- * client, or was the suspect: gpu_memory.c and judge.c try such a job again alone. */
+ * client, or was the suspect: gpu_memory.c and verdict.c try such a job again alone. */
 static bool next_is_alone(const struct hes_attempt *a)
 {
 	return a->seen[0] && a->verdict != HES_VERDICT_EARLY;

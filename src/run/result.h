@@ -1,8 +1,8 @@
 /*
- * finish.h - results of jobs that ended, into the journal.
+ * result.h - results of jobs that ended, into the journal.
  */
-#ifndef HES_RUN_FINISH_H
-#define HES_RUN_FINISH_H
+#ifndef HES_RUN_RESULT_H
+#define HES_RUN_RESULT_H
 
 #include "run/run_state.h"
 

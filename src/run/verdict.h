@@ -1,8 +1,8 @@
 /*
- * judge.h - find out why jobs failed that ran with others, and whether they are tried again.
+ * verdict.h - find out why jobs failed that ran with others, and whether they are tried again.
  */
-#ifndef HES_RUN_JUDGE_H
-#define HES_RUN_JUDGE_H
+#ifndef HES_RUN_VERDICT_H
+#define HES_RUN_VERDICT_H
 
 #include "run/run_state.h"
 

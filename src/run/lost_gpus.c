@@ -1,5 +1,5 @@
 /*
- * move_jobs.c - move waiting jobs of a GPU that is lost to other GPUs of the run; see steps.h.
+ * lost_gpus.c - move waiting jobs of a GPU that is lost to other GPUs of the run; see steps.h.
  *
  * On a GPU of the same type what was planned holds: jobs of a batch stay together, with their
  * shares and clock. On another type nothing is known of sharing: each job runs alone, at the

@@ -1,6 +1,6 @@
 /*
- * outcome.c - the report of a run, next to its plan; see steps.h and heshare/run.h. It is read from
- * the journal, so it covers all processes that carried the run out.
+ * run_totals.c - the report of a run, next to its plan; see steps.h and heshare/run.h. It is read
+ * from the journal, so it covers all processes that carried the run out.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "base/hash_map.h"
 #include "base/plural.h"
-#include "run/finish.h"
+#include "run/result.h"
 #include "run/steps.h"
 
 void hes_run_report_free(struct hes_run_report *r)
