@@ -1,5 +1,5 @@
-/* test_failure_rules.c - why jobs behind one MPS server failed: by themselves, because of a co-runner, or
- * for a reason not known yet. */
+/* test_failure_rules.c - why jobs behind one MPS server failed: by themselves, because of a
+ * co-runner, or for a reason not known yet. */
 #include "run/failure_rules.h"
 #include "unit_test.h"
 
