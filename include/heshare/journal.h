@@ -238,6 +238,10 @@ void hes_run_added_free(struct hes_run_added *v, size_t n);
 int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_gpu *gpus,
 		       size_t n_gpus, const struct hes_run_job *jobs, size_t n_jobs,
 		       struct hes_err *err);
+/** Write an attempt as the journal of a node has it, found by its job and number: new, or with how
+ * it ended and what it took by now. Its process is left out. */
+int hes_journal_copy_attempt(struct hes_journal *j, int64_t run, const struct hes_attempt *a,
+			     struct hes_err *err);
 /** Forget attempts, meters and results of a run, to be written again from the journals of its
  * nodes. Belongs into a transaction. */
 int hes_journal_clear(struct hes_journal *j, int64_t run, struct hes_err *err);

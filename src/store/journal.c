@@ -26,6 +26,11 @@ static const char *const texts[JOURNAL_STATEMENTS] = {
 	[JOURNAL_ATTEMPT_ENDED] = "UPDATE attempts SET ended_us = ?2, status = ?3, verdict = ?4, "
 				  "seen = ?5 WHERE id = ?1",
 	[JOURNAL_ATTEMPT_TOOK] = "UPDATE attempts SET energy_mj = ?2 WHERE id = ?1",
+	[JOURNAL_COPY_ATTEMPT] =
+		"INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, started_us, "
+		"ended_us, status, verdict, energy_mj, seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
+		"?8, ?9, ?10, ?11, nullif(?12, '')) ON CONFLICT DO UPDATE SET ended_us = ?8, "
+		"status = ?9, verdict = ?10, energy_mj = ?11, seen = nullif(?12, '')",
 	[JOURNAL_RESULT] =
 		"UPDATE run_jobs SET state = ?3, start_us = ?4, end_us = ?5, energy_mj = ?6"
 		" WHERE run_id = ?1 AND job = ?2",
@@ -261,12 +266,8 @@ int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const cha
 	return hes_db_run(j->store, q, err);
 }
 
-int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *a,
-			struct hes_err *err)
+void journal_bind_attempt(sqlite3_stmt *q, int64_t run, const struct hes_attempt *a)
 {
-	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT];
-	int rc;
-
 	sqlite3_bind_int64(q, 1, run);
 	journal_bind(q, 2, a->job);
 	sqlite3_bind_int64(q, 3, a->number);
@@ -274,6 +275,15 @@ int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *
 	sqlite3_bind_int64(q, 5, a->sm_pct);
 	sqlite3_bind_int64(q, 6, a->clock_mhz);
 	sqlite3_bind_int64(q, 7, a->started_us);
+}
+
+int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *a,
+			struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT];
+	int rc;
+
+	journal_bind_attempt(q, run, a);
 	rc = hes_db_run(j->store, q, err);
 	if (!rc)
 		a->id = sqlite3_last_insert_rowid(j->store->db);
@@ -312,10 +322,7 @@ int hes_journal_attempt_took(struct hes_journal *j, int64_t attempt, bool known,
 	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_TOOK];
 
 	sqlite3_bind_int64(q, 1, attempt);
-	if (known)
-		sqlite3_bind_int64(q, 2, (int64_t)energy_mj);
-	else
-		sqlite3_bind_null(q, 2);
+	journal_bind_maybe(q, 2, known, (int64_t)energy_mj);
 	return hes_db_run(j->store, q, err);
 }
 
@@ -329,10 +336,7 @@ int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_
 	journal_bind(q, 3, hes_run_job_state_names[r->state]);
 	sqlite3_bind_int64(q, 4, r->start_us);
 	sqlite3_bind_int64(q, 5, r->end_us);
-	if (r->has_energy)
-		sqlite3_bind_int64(q, 6, (int64_t)r->energy_mj);
-	else
-		sqlite3_bind_null(q, 6);
+	journal_bind_maybe(q, 6, r->has_energy, (int64_t)r->energy_mj);
 	return hes_db_run(j->store, q, err);
 }
 
@@ -343,15 +347,9 @@ int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_ru
 
 	sqlite3_bind_int64(q, 1, run);
 	journal_bind(q, 2, g->gpu);
-	if (g->measured) {
-		sqlite3_bind_int64(q, 3, g->busy_us);
-		sqlite3_bind_int64(q, 4, (int64_t)g->busy_mj);
-		sqlite3_bind_int64(q, 5, (int64_t)g->idle_mj);
-	} else {
-		sqlite3_bind_null(q, 3);
-		sqlite3_bind_null(q, 4);
-		sqlite3_bind_null(q, 5);
-	}
+	journal_bind_maybe(q, 3, g->measured, g->busy_us);
+	journal_bind_maybe(q, 4, g->measured, (int64_t)g->busy_mj);
+	journal_bind_maybe(q, 5, g->measured, (int64_t)g->idle_mj);
 	return hes_db_run(j->store, q, err);
 }
 

@@ -13,6 +13,7 @@ enum journal_statement {
 	JOURNAL_ATTEMPT_RUNS,
 	JOURNAL_ATTEMPT_ENDED,
 	JOURNAL_ATTEMPT_TOOK,
+	JOURNAL_COPY_ATTEMPT,
 	JOURNAL_RESULT,
 	JOURNAL_GPU_TOOK,
 	JOURNAL_METER,
@@ -37,6 +38,17 @@ int hes_journal_collect(struct hes_journal *j, const char *sql, int64_t key, siz
 static inline void journal_bind(sqlite3_stmt *q, int i, const char *text)
 {
 	sqlite3_bind_text(q, i, text, -1, SQLITE_STATIC);
+}
+
+/** Bind what is known of an attempt before its start, parameters 1 to 7. */
+void journal_bind_attempt(sqlite3_stmt *q, int64_t run, const struct hes_attempt *a);
+/** Bind a number; NULL unless it is @known. */
+static inline void journal_bind_maybe(sqlite3_stmt *q, int i, bool known, int64_t number)
+{
+	if (known)
+		sqlite3_bind_int64(q, i, number);
+	else
+		sqlite3_bind_null(q, i);
 }
 
 /** @param again  a GPU of the run that is there gets this type and UUID */

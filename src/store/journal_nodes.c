@@ -33,6 +33,21 @@ int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_
 	return rc;
 }
 
+int hes_journal_copy_attempt(struct hes_journal *j, int64_t run, const struct hes_attempt *a,
+			     struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_COPY_ATTEMPT];
+	const bool ended = a->verdict != HES_VERDICT_OPEN;
+
+	journal_bind_attempt(q, run, a);
+	journal_bind_maybe(q, 8, ended, a->ended_us);
+	journal_bind_maybe(q, 9, ended, a->status);
+	journal_bind(q, 10, hes_verdict_names[a->verdict]);
+	journal_bind_maybe(q, 11, a->has_energy, (int64_t)a->energy_mj);
+	journal_bind(q, 12, a->seen);
+	return hes_db_run(j->store, q, err);
+}
+
 int hes_journal_clear(struct hes_journal *j, int64_t run, struct hes_err *err)
 {
 	static const char *const texts[] = {

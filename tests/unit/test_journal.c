@@ -114,6 +114,34 @@ TEST_WITH(waiting_jobs_are_placed_again_on_gpus_that_are_new, store_set_up, stor
 	close_bench(&b);
 }
 
+TEST_WITH(an_attempt_of_a_node_is_one_row_however_often_it_is_copied, store_set_up, store_tear_down)
+{
+	struct hes_attempt a = { .job = "z", .number = 3, .gpu = "a/0", .started_us = 7 }, *v;
+	struct bench b;
+	size_t n;
+
+	open_bench(&b);
+	begin_run(&b);
+	assert_int_equal(hes_journal_copy_attempt(b.journal, b.run.id, &a, NULL), 0);
+	a.verdict = HES_VERDICT_EARLY;
+	a.ended_us = 9;
+	a.has_energy = true;
+	a.energy_mj = 5;
+	strcpy(a.seen, "half of it");
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(hes_journal_copy_attempt(b.journal, b.run.id, &a, NULL), 0);
+	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(v[0].number, 3);
+	assert_int_equal(v[0].started_us, 7);
+	assert_int_equal(v[0].verdict, HES_VERDICT_EARLY);
+	assert_int_equal(v[0].ended_us, 9);
+	assert_int_equal(v[0].energy_mj, 5);
+	assert_string_equal(v[0].seen, "half of it");
+	free(v);
+	close_bench(&b);
+}
+
 TEST_WITH(a_cleared_run_keeps_its_jobs_and_gpus_alone, store_set_up, store_tear_down)
 {
 	const struct hes_run_job done = { .job = "z",
