@@ -90,53 +90,45 @@ static void shown_free(struct shown *s, size_t n)
 	free(s);
 }
 
-static json_t *gpu_json(const struct shown *s)
+static json_t *can_json(const struct hes_device_info *b)
 {
-	const struct hes_device_info *b = &s->info;
-	const struct hes_reading *r = &s->reading;
 	json_t *can = json_array();
 
 	for (size_t k = 0; k < N_ABILITIES; k++)
 		if (b->can & abilities[k].can)
 			json_array_append_new(can, json_string(abilities[k].name));
-	return json_pack(
-		"{s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o}",
-		"index", (json_int_t)s->index, "name", b->name, "uuid", b->uuid, "bus", b->bus,
-		"type", *b->type ? json_string(b->type) : json_null(), "memory_mib",
-		cli_json_maybe(b->memory_bytes, (double)(b->memory_bytes / MIB)), "memory_used_mib",
-		cli_json_maybe(r->has & HES_HAS_MEMORY, (double)r->memory_used_bytes / MIB),
-		"power_w", cli_json_maybe(r->has & HES_HAS_POWER, r->power_mw * 1e-3),
-		"power_limit_w", cli_json_maybe(b->power_limit_mw, b->power_limit_mw * 1e-3),
-		"clock_mhz", cli_json_maybe(r->has & HES_HAS_CLOCK, r->clock_mhz), "temperature_c",
-		cli_json_maybe(r->has & HES_HAS_TEMPERATURE, r->temperature_c), "busy_pct",
-		cli_json_maybe(r->has & HES_HAS_UTILISATION, r->busy_pct), "can", can, "activity",
-		hes_activity_from_name(s->activity), "missing", lacks_json(s), "contexts",
-		contexts_json(s));
+	return can;
 }
 
-/* A reading that did not come is a dash. */
-static void cell(bool there, int width, double v)
-{
-	if (there)
-		printf(" %*.0f", width, v);
-	else
-		printf(" %*s", width, "-");
-}
-
-static void gpu_row(const struct shown *s)
+static void gpu_row(struct table *t, const struct shown *s)
 {
 	const struct hes_device_info *b = &s->info;
 	const struct hes_reading *r = &s->reading;
+	const struct cell row[] = {
+		cell_count("index", "GPU", (int64_t)s->index),
+		cell_text("name", "name", b->name),
+		cell_text("type", "type", *b->type ? b->type : NULL),
+		cell_if(b->memory_bytes,
+			cell_count("memory_mib", "MiB", (int64_t)(b->memory_bytes / MIB))),
+		cell_if(r->has & HES_HAS_MEMORY, cell_real("memory_used_mib", "used", 0,
+							   (double)r->memory_used_bytes / MIB)),
+		cell_if(r->has & HES_HAS_POWER, cell_real("power_w", "W", 0, r->power_mw * 1e-3)),
+		cell_if(b->power_limit_mw,
+			cell_real("power_limit_w", "limit", 0, b->power_limit_mw * 1e-3)),
+		cell_if(r->has & HES_HAS_CLOCK, cell_count("clock_mhz", "MHz", r->clock_mhz)),
+		cell_if(r->has & HES_HAS_TEMPERATURE,
+			cell_count("temperature_c", "C", r->temperature_c)),
+		cell_if(r->has & HES_HAS_UTILISATION,
+			cell_count("busy_pct", "busy %", r->busy_pct)),
+		cell_text("uuid", "UUID", b->uuid),
+		cell_text("bus", NULL, b->bus),
+		cell_json("can", can_json(b)),
+		cell_text("activity", NULL, hes_activity_from_name(s->activity)),
+		cell_json("missing", lacks_json(s)),
+		cell_json("contexts", contexts_json(s)),
+	};
 
-	printf("%3zu  %-24s %-13s", s->index, b->name, *b->type ? b->type : "-");
-	cell(b->memory_bytes, 7, (double)(b->memory_bytes / MIB));
-	cell(r->has & HES_HAS_MEMORY, 8, (double)r->memory_used_bytes / MIB);
-	cell(r->has & HES_HAS_POWER, 5, r->power_mw * 1e-3);
-	cell(b->power_limit_mw, 5, b->power_limit_mw * 1e-3);
-	cell(r->has & HES_HAS_CLOCK, 5, r->clock_mhz);
-	cell(r->has & HES_HAS_TEMPERATURE, 4, r->temperature_c);
-	cell(r->has & HES_HAS_UTILISATION, 6, r->busy_pct);
-	printf("  %s\n", b->uuid);
+	TABLE_ROW(t, row);
 }
 
 static bool lacks(const struct shown *s, const struct hes_missing_capability *l)
@@ -210,30 +202,12 @@ static int look(const struct hes_devices *d, size_t i, const struct hes_mps_stat
 	return 0;
 }
 
-static void print_all(const struct shown *s, size_t n)
-{
-	printf("GPU  %-24s %-13s     MiB     used     W limit   MHz    C busy %%  UUID\n", "name",
-	       "type");
-	for (size_t i = 0; i < n; i++)
-		gpu_row(&s[i]);
-	print_lacks(stdout, s, n, HES_CAPABILITY_MPS, NULL);
-	print_contexts(s, n);
-}
-
-static int print_all_json(const struct shown *s, size_t n)
-{
-	json_t *doc = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(doc, gpu_json(&s[i]));
-	return cli_print_json(doc);
-}
-
 /* A lost GPU is reported among the others, and the command fails. */
 static int show(const struct hes_devices *d, bool json)
 {
 	struct shown *s = calloc(hes_devices_count(d) + 1, sizeof(*s));
 	struct hes_mps_status mps;
+	struct table t = { 0 };
 	struct hes_err err;
 	int status = 0;
 	size_t n = 0;
@@ -249,10 +223,15 @@ static int show(const struct hes_devices *d, bool json)
 		else
 			hes_contexts_look(d, i, NULL, 0, &s[n++].contexts, NULL);
 	}
-	if (json && print_all_json(s, n))
-		status = 1;
-	else if (!json)
-		print_all(s, n);
+	for (size_t i = 0; i < n; i++)
+		gpu_row(&t, &s[i]);
+	if (json) {
+		status = cli_print_json(table_json(&t)) ? 1 : status;
+	} else {
+		cli_print_table(&t, stdout, 0);
+		print_lacks(stdout, s, n, HES_CAPABILITY_MPS, NULL);
+		print_contexts(s, n);
+	}
 	shown_free(s, n);
 	return status;
 }

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Rows of table 3-7: lead bytes, the bounds of the second byte, and how many follow. */
@@ -32,6 +33,54 @@ size_t hes_utf8_character(const char *text, size_t n)
 		    s[i] > (i == 1 ? forms[f].second_max : 0xbf))
 			return 0;
 	return 1u + forms[f].n_follow;
+}
+
+/* Characters that take no column or two, as wcwidth() has them: marks, East Asian, emoji. */
+static const struct {
+	uint32_t first, last;
+	int columns;
+} widths[] = {
+	{ 0x0300, 0x036f, 0 },   { 0x0591, 0x05bd, 0 },   { 0x064b, 0x065f, 0 },
+	{ 0x0e34, 0x0e3a, 0 },   { 0x0e47, 0x0e4e, 0 },   { 0x1100, 0x115f, 2 },
+	{ 0x1ab0, 0x1aff, 0 },   { 0x1dc0, 0x1dff, 0 },   { 0x200b, 0x200f, 0 },
+	{ 0x2060, 0x2064, 0 },   { 0x20d0, 0x20f0, 0 },   { 0x231a, 0x231b, 2 },
+	{ 0x26a1, 0x26a1, 2 },   { 0x2705, 0x2705, 2 },   { 0x2728, 0x2728, 2 },
+	{ 0x274c, 0x274c, 2 },   { 0x2b50, 0x2b50, 2 },   { 0x2e80, 0x303e, 2 },
+	{ 0x3041, 0x4dbf, 2 },   { 0x4e00, 0xa4cf, 2 },   { 0xa960, 0xa97c, 2 },
+	{ 0xac00, 0xd7a3, 2 },   { 0xf900, 0xfaff, 2 },   { 0xfe00, 0xfe0f, 0 },
+	{ 0xfe20, 0xfe2f, 0 },   { 0xfe30, 0xfe6f, 2 },   { 0xff01, 0xff60, 2 },
+	{ 0xffe0, 0xffe6, 2 },   { 0x1f300, 0x1f64f, 2 }, { 0x1f680, 0x1f6ff, 2 },
+	{ 0x1f900, 0x1faff, 2 }, { 0x20000, 0x3fffd, 2 }, { 0xe0100, 0xe01ef, 0 },
+};
+
+/* The code point of a character of @n bytes, which is well-formed. */
+static uint32_t code_point(const char *text, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (s[i] & 0x3fu);
+	return c;
+}
+
+int hes_utf8_width(const char *text, size_t n)
+{
+	int sum = 0;
+
+	while (n) {
+		const size_t bytes = hes_utf8_character(text, n);
+		const uint32_t c = bytes ? code_point(text, bytes) : 0;
+		int columns = 1;
+
+		for (size_t i = 0; c >= 0x300 && i < sizeof(widths) / sizeof(widths[0]); i++)
+			if (c >= widths[i].first && c <= widths[i].last)
+				columns = widths[i].columns;
+		sum += columns;
+		text += bytes ? bytes : 1;
+		n -= bytes ? bytes : 1;
+	}
+	return sum;
 }
 
 bool hes_utf8_is_control(const char *text)

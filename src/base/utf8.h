@@ -13,6 +13,9 @@
 bool hes_is_utf8(const char *text);
 /** Bytes of the character at @text, of which @n are there; 0: none is well-formed there. */
 size_t hes_utf8_character(const char *text, size_t n);
+/** Columns of a terminal that @n bytes take, as wcwidth() in a UTF-8 locale; a byte that is not of
+ * a character takes one. */
+int hes_utf8_width(const char *text, size_t n);
 /** Whether the character at @text is a control character: U+0001 to U+001F, U+007F to U+009F. */
 bool hes_utf8_is_control(const char *text);
 

@@ -72,6 +72,19 @@ int cli_print_json(json_t *doc)
 	return 0;
 }
 
+void cli_print_table(struct table *t, FILE *f, int indent)
+{
+	table_print(t, f, indent, terminal_table_width());
+}
+
+int cli_table_out(struct table *t, bool json)
+{
+	if (json)
+		return cli_print_json(table_json(t));
+	cli_print_table(t, stdout, 0);
+	return 0;
+}
+
 const char *cli_rough_time(char out[HES_QUANTITY_MAX], double us)
 {
 	if (us < 0 || us >= 59.5e6)

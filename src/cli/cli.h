@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "heshare/err.h"
 #include "heshare/fleet.h"
+#include "report/table.h"
 
 /** Print "heshare COMMAND: sentence" on stderr, with what cannot be shown as \xNN. */
 void cli_say(const char *command, const char *sentence);
@@ -31,6 +32,11 @@ json_t *cli_json_maybe(bool known, double value);
 
 /** Print a JSON document on stdout and drop the reference. @return exit status */
 int cli_print_json(json_t *doc);
+
+/** Print a table as wide as the terminal; without one, in COLUMNS or 80 columns. */
+void cli_print_table(struct table *t, FILE *f, int indent);
+/** A command's only table, as text or as a JSON document. @return exit status */
+int cli_table_out(struct table *t, bool json);
 
 /** A time for progress: "9 s", "3 h 52 min". @return @out */
 const char *cli_rough_time(char out[HES_QUANTITY_MAX], double us);

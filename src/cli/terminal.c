@@ -9,8 +9,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define MIN_WIDTH  40
-#define ROW_INDENT 4
+#define MIN_WIDTH   40
+#define USUAL_WIDTH 80
+#define MAX_WIDTH   10000
+#define ROW_INDENT  4
 
 int terminal_width(void)
 {
@@ -19,6 +21,17 @@ int terminal_width(void)
 	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col)
 		return INT_MAX;
 	return w.ws_col < MIN_WIDTH ? MIN_WIDTH : w.ws_col;
+}
+
+int terminal_table_width(void)
+{
+	const int width = terminal_width();
+	const char *columns = getenv("COLUMNS");
+	const long wanted = columns ? strtol(columns, NULL, 10) : 0;
+
+	if (width < INT_MAX)
+		return width;
+	return wanted < MIN_WIDTH || wanted > MAX_WIDTH ? USUAL_WIDTH : (int)wanted;
 }
 
 /* Columns of the first @n bytes: escape sequences and all bytes of a character but its first take

@@ -11,6 +11,8 @@
 /** @return the columns of standard output's terminal, at least 40; INT_MAX: it is a file or a pipe
  */
 int terminal_width(void);
+/** The same for tables: without a terminal the environment's COLUMNS, or 80. */
+int terminal_table_width(void);
 
 /** @return whether @fd is a terminal on which lines can be written over: not with TERM=dumb */
 bool terminal_is_live(int fd);

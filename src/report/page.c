@@ -8,7 +8,7 @@
 
 #include "heshare/version.h"
 #include "report/figures.h"
-#include "report/tables.h"
+#include "report/page_tables.h"
 #include "report/text.h"
 
 static const char css[] =

@@ -327,7 +327,7 @@ step_us() {
 
 @test "a lost GPU is reported, the others are listed" {
 	run -1 --separate-stderr "$HES_LAB" --dcgm --fault 2:gpu-lost -- heshare gpus
-	[ "${#lines[@]}" -eq 8 ]
+	[ "${#lines[@]}" -eq 16 ]
 	[[ "$stderr" == "heshare gpus: GPU 2 cannot be used: "*"the GPU is lost"* ]]
 }
 

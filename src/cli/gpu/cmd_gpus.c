@@ -41,62 +41,74 @@ static const struct opt gpus_opts[] = {
 };
 /* clang-format on */
 
-static json_t *type_json(const struct hes_gpu_type *g)
+static json_t *clocks_json(const struct hes_gpu_type *g)
 {
 	json_t *clocks = json_array();
 
 	for (size_t i = 0; i < g->n_clocks; i++)
 		json_array_append_new(clocks, json_integer(g->clocks_mhz[i]));
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "name", g->name,
-			 "sm_count", (json_int_t)g->sm_count, "memory_mib",
-			 (json_int_t)g->memory_mib, "memory_bandwidth_gbs",
-			 (json_int_t)g->memory_bandwidth_gbs, "l2_kib", (json_int_t)g->l2_kib,
-			 "power_limit_mw", (json_int_t)g->power_limit_mw, "idle_power_mw",
-			 (json_int_t)g->idle_power_mw, "clock_default_mhz",
-			 (json_int_t)g->clock_default_mhz, "clocks_mhz", clocks);
+	return clocks;
 }
 
-static void type_row(const char *first, const struct hes_gpu_type *g)
+static void type_row(struct table *t, const char *heading, const char *name,
+		     const struct hes_gpu_type *g)
 {
-	printf("%-19s %4u %8u %6u %7u %6.1f %6.1f  %u-%u\n", first, g->sm_count, g->memory_mib,
-	       g->memory_bandwidth_gbs, g->l2_kib, g->power_limit_mw / 1e3, g->idle_power_mw / 1e3,
-	       g->clocks_mhz[0], g->clock_default_mhz);
-}
+	char clocks[32];
 
-static const char header[] = "%-19s  SMs      MiB   GB/s  L2 KiB  W max W idle  MHz\n";
+	snprintf(clocks, sizeof(clocks), "%u-%u", g->clocks_mhz[0], g->clock_default_mhz);
+	const struct cell row[] = {
+		cell_text("name", heading, name),
+		cell_count("sm_count", "SMs", g->sm_count),
+		cell_count("memory_mib", "MiB", g->memory_mib),
+		cell_count("memory_bandwidth_gbs", "GB/s", g->memory_bandwidth_gbs),
+		cell_count("l2_kib", "L2 KiB", g->l2_kib),
+		cell_real(NULL, "W max", 1, g->power_limit_mw / 1e3),
+		cell_count("power_limit_mw", NULL, g->power_limit_mw),
+		cell_real(NULL, "W idle", 1, g->idle_power_mw / 1e3),
+		cell_count("idle_power_mw", NULL, g->idle_power_mw),
+		cell_text(NULL, "MHz", clocks),
+		cell_count("clock_default_mhz", NULL, g->clock_default_mhz),
+		cell_json("clocks_mhz", clocks_json(g)),
+	};
+	TABLE_ROW(t, row);
+}
 
 static int list_types(const struct hes_catalogue *c, bool json)
 {
-	json_t *doc = json ? json_array() : NULL;
+	struct table t = { 0 };
 
-	if (!json)
-		printf(header, "type");
-	for (size_t i = 0; i < c->n; i++) {
-		if (json)
-			json_array_append_new(doc, type_json(&c->types[i]));
-		else
-			type_row(c->types[i].name, &c->types[i]);
-	}
-	return json ? cli_print_json(doc) : 0;
+	for (size_t i = 0; i < c->n; i++)
+		type_row(&t, "type", c->types[i].name, &c->types[i]);
+	return cli_table_out(&t, json);
+}
+
+/* A GPU has its type as an object in JSON. */
+static void gpu_row(struct table *t, const struct hes_gpu *g)
+{
+	struct table type = { 0 };
+	json_t *types;
+
+	type_row(&type, "type", g->type->name, g->type);
+	types = table_json(&type);
+	const struct cell row[] = {
+		cell_text("name", NULL, g->name),
+		cell_text("node", NULL, g->node),
+		cell_json("type", json_incref(json_array_get(types, 0))),
+	};
+	TABLE_ROW(t, row);
+	json_decref(types);
 }
 
 static int list_fleet(const struct hes_fleet *f, bool json)
 {
-	json_t *doc = json ? json_array() : NULL;
+	struct table t = { 0 };
 
-	if (!json)
-		printf(header, "gpu");
-	for (size_t i = 0; i < f->n; i++) {
-		const struct hes_gpu *g = &f->gpus[i];
-
+	for (size_t i = 0; i < f->n; i++)
 		if (json)
-			json_array_append_new(doc,
-					      json_pack("{s:s, s:s, s:o}", "name", g->name, "node",
-							g->node, "type", type_json(g->type)));
+			gpu_row(&t, &f->gpus[i]);
 		else
-			type_row(g->name, g->type);
-	}
-	return json ? cli_print_json(doc) : 0;
+			type_row(&t, "gpu", f->gpus[i].name, f->gpus[i].type);
+	return cli_table_out(&t, json);
 }
 
 static int run_gpus(const void *opts, int n_args, char **args)

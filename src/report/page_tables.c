@@ -1,7 +1,7 @@
 /*
- * tables.c - the tables of a report; see tables.h.
+ * page_tables.c - the tables of a report; see page_tables.h.
  */
-#include "report/tables.h"
+#include "report/page_tables.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * tables.h - the tables of a report: policies, GPUs, jobs.
+ * page_tables.h - the tables of a report: policies, GPUs, jobs.
  */
-#ifndef HES_REPORT_TABLES_H
-#define HES_REPORT_TABLES_H
+#ifndef HES_REPORT_PAGE_TABLES_H
+#define HES_REPORT_PAGE_TABLES_H
 
 #include <stdio.h>
 

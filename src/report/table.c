@@ -1,0 +1,467 @@
+/*
+ * table.c - keep the rows of a table and lay its text out; see table.h.
+ */
+#include "report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/grow.h"
+#include "base/quantity.h"
+#include "base/utf8.h"
+#include "base/visible.h"
+
+#define ELLIPSIS "\xE2\x80\xA6"
+#define GAP      2
+
+struct table_column {
+	char *name, *heading; /* NULL: none */
+	bool left;            /* words */
+	int value, note;      /* widths; note 0: none */
+};
+
+struct table_text {
+	char *value, *note; /* owned, printable; NULL: nothing */
+	bool bold;
+};
+
+static struct cell cell_of(const char *name, const char *heading, enum cell_kind kind)
+{
+	return (struct cell){ .name = name, .heading = heading, .kind = kind, .known = true };
+}
+
+struct cell cell_text(const char *name, const char *heading, const char *text)
+{
+	struct cell c = cell_of(name, heading, CELL_TEXT);
+
+	c.known = text != NULL;
+	c.text = text;
+	return c;
+}
+
+struct cell cell_count(const char *name, const char *heading, int64_t count)
+{
+	struct cell c = cell_of(name, heading, CELL_COUNT);
+
+	c.count = count;
+	return c;
+}
+
+struct cell cell_real(const char *name, const char *heading, int digits, double number)
+{
+	struct cell c = cell_of(name, heading, CELL_REAL);
+
+	c.known = isfinite(number);
+	c.digits = digits;
+	c.number = number;
+	return c;
+}
+
+struct cell cell_time(const char *name, const char *heading, double us)
+{
+	struct cell c = cell_real(name, heading, 0, us);
+
+	c.kind = CELL_TIME;
+	return c;
+}
+
+struct cell cell_energy(const char *name, const char *heading, double mj)
+{
+	struct cell c = cell_real(name, heading, 0, mj);
+
+	c.kind = CELL_ENERGY;
+	return c;
+}
+
+struct cell cell_flag(const char *name, const char *heading, bool flag)
+{
+	struct cell c = cell_of(name, heading, CELL_FLAG);
+
+	c.count = flag;
+	return c;
+}
+
+struct cell cell_json(const char *name, json_t *json)
+{
+	struct cell c = cell_of(name, NULL, CELL_JSON);
+
+	c.known = json != NULL;
+	c.json = json;
+	return c;
+}
+
+struct cell cell_if(bool known, struct cell cell)
+{
+	cell.known = known && cell.known;
+	return cell;
+}
+
+struct cell cell_shown(struct cell cell, const char *text)
+{
+	cell.text = text;
+	return cell;
+}
+
+struct cell cell_noted(struct cell cell, const char *note)
+{
+	cell.note = note;
+	return cell;
+}
+
+/* --- rows --- */
+
+static json_t *value_json(const struct cell *c)
+{
+	if (!c->known)
+		return json_null();
+	switch (c->kind) {
+	case CELL_TEXT:
+		return json_string(c->text);
+	case CELL_COUNT:
+		return json_integer(c->count);
+	case CELL_REAL:
+		return json_real(c->number);
+	case CELL_TIME:
+		return json_real(c->number * 1e-6);
+	case CELL_ENERGY:
+		return json_real(c->number * 1e-3);
+	case CELL_FLAG:
+		return json_boolean(c->count);
+	case CELL_JSON:
+		return json_incref(c->json);
+	}
+	return NULL;
+}
+
+static const char *value_text(const struct cell *c, char out[64])
+{
+	if (c->text)
+		return c->text;
+	if (!c->known)
+		return "-";
+	if (c->kind == CELL_TIME)
+		return hes_time_text(out, c->number);
+	if (c->kind == CELL_ENERGY)
+		return hes_energy_text(out, c->number);
+	if (c->kind == CELL_FLAG)
+		return c->count ? "yes" : "no";
+	if (c->kind == CELL_REAL)
+		snprintf(out, 64, "%.*f", c->digits, c->number);
+	else
+		snprintf(out, 64, "%lld", (long long)c->count);
+	return out;
+}
+
+/* @return @text so that it cannot control the terminal; NULL without memory */
+static char *printable(const char *text)
+{
+	char *out = NULL;
+	size_t size;
+	FILE *f = open_memstream(&out, &size);
+
+	if (!f)
+		return NULL;
+	hes_visible_put(f, 0, text);
+	if (fclose(f)) {
+		free(out);
+		return NULL;
+	}
+	return out;
+}
+
+static int text_columns(const char *text)
+{
+	return text ? hes_utf8_width(text, strlen(text)) : 0;
+}
+
+static int wider(int width, int other)
+{
+	return width > other ? width : other;
+}
+
+static bool table_columns_init(struct table *t, const struct cell *cells, size_t n)
+{
+	t->rows = json_array();
+	t->columns = calloc(n + 1, sizeof(*t->columns));
+	for (size_t c = 0; t->columns && c < n; c++) {
+		struct table_column *col = &t->columns[t->n_columns++];
+
+		col->name = cells[c].name ? strdup(cells[c].name) : NULL;
+		col->heading = cells[c].heading ? strdup(cells[c].heading) : NULL;
+		col->left = cells[c].kind == CELL_TEXT || cells[c].kind == CELL_FLAG;
+		if ((cells[c].name && !col->name) || (cells[c].heading && !col->heading))
+			return false;
+	}
+	return t->rows && t->columns;
+}
+
+static bool text_init(struct table_text *text, struct table_column *col, const struct cell *c)
+{
+	char number[64];
+
+	text->bold = c->bold;
+	text->value = printable(value_text(c, number));
+	text->note = c->note ? printable(c->note) : NULL;
+	col->value = wider(col->value, text_columns(text->value));
+	col->note = wider(col->note, text_columns(text->note));
+	return text->value && (text->note || !c->note);
+}
+
+static bool row_keep(struct table *t, const struct cell *cells, json_t *row)
+{
+	struct table_text *texts = t->texts;
+
+	if (!(t->n_rows & (t->n_rows - 1)))
+		texts = reallocarray(t->texts, (t->n_rows ? 2 * t->n_rows : 1) * t->n_columns,
+				     sizeof(*texts));
+	if (!texts)
+		return false;
+	t->texts = texts;
+	texts += t->n_rows * t->n_columns;
+	memset(texts, 0, t->n_columns * sizeof(*texts));
+	t->n_rows++;
+	for (size_t c = 0; c < t->n_columns; c++) {
+		if (cells[c].heading && !text_init(&texts[c], &t->columns[c], &cells[c]))
+			return false;
+		if (cells[c].name && json_object_set_new(row, cells[c].name, value_json(&cells[c])))
+			return false;
+	}
+	return json_array_append(t->rows, row) == 0;
+}
+
+void table_row(struct table *t, const struct cell *cells, size_t n)
+{
+	json_t *row = json_object();
+
+	if (!t->columns && !table_columns_init(t, cells, n))
+		t->failed = true;
+	if (!t->failed && !(row && row_keep(t, cells, row)))
+		t->failed = true;
+	json_decref(row);
+	for (size_t c = 0; c < n; c++)
+		json_decref(cells[c].json);
+}
+
+void table_free(struct table *t)
+{
+	for (size_t c = 0; c < t->n_columns; c++) {
+		free(t->columns[c].name);
+		free(t->columns[c].heading);
+	}
+	for (size_t i = 0; i < t->n_rows * t->n_columns; i++) {
+		free(t->texts[i].value);
+		free(t->texts[i].note);
+	}
+	free(t->columns);
+	free(t->texts);
+	json_decref(t->rows);
+	*t = (struct table){ 0 };
+}
+
+/* --- text --- */
+
+/* A line is written from left to right; blanks at its end are not. */
+struct line {
+	FILE *f;
+	int blanks; /* before what comes next */
+};
+
+/* The characters of @text that end before column @to, from column @from on. */
+static void put_columns(FILE *f, const char *text, int from, int to)
+{
+	for (int at = 0; *text;) {
+		const size_t bytes = hes_utf8_character(text, strlen(text)), n = bytes ? bytes : 1;
+
+		if (at >= from && at + hes_utf8_width(text, n) <= to)
+			fwrite(text, 1, n, f);
+		at += hes_utf8_width(text, n);
+		text += n;
+	}
+}
+
+/* @text in @room columns; where it needs more, its middle is left out. */
+static void line_put(struct line *l, const char *text, int room, bool left, bool bold)
+{
+	const int wide = text_columns(text), shown = wide < room ? wide : room,
+		  head = (room - 1) / 2;
+
+	l->blanks += left ? 0 : room - shown;
+	if (shown > 0) {
+		fprintf(l->f, "%*s%s", l->blanks, "", bold ? "\033[1m" : "");
+		l->blanks = 0;
+		if (wide <= room) {
+			fputs(text, l->f);
+		} else {
+			put_columns(l->f, text, 0, head);
+			fputs(ELLIPSIS, l->f);
+			put_columns(l->f, text, wide - (room - 1 - head), wide);
+		}
+		fputs(bold ? "\033[0m" : "", l->f);
+	}
+	l->blanks += left ? room - shown : 0;
+}
+
+static int column_width(const struct table_column *c)
+{
+	return c->value + (c->note ? 1 + c->note : 0);
+}
+
+static void put_heading(struct line *l, const struct table_column *c)
+{
+	const int room = wider(c->value, text_columns(c->heading));
+
+	line_put(l, c->heading, room, c->left, false);
+	l->blanks += column_width(c) - room;
+}
+
+static void put_cell(struct line *l, const struct table_column *c, const struct table_text *t)
+{
+	line_put(l, t->value, c->value, c->left, t->bold);
+	if (!c->note)
+		return;
+	l->blanks++;
+	line_put(l, t->note ? t->note : "", c->note, true, false);
+}
+
+struct layout {
+	const struct table *t;
+	FILE *f;
+	int indent, width, gap;
+	bool headings;
+};
+
+static size_t next_column(const struct table *t, size_t c)
+{
+	while (c < t->n_columns && !t->columns[c].heading)
+		c++;
+	return c;
+}
+
+/* One line, of the headings if @row is SIZE_MAX: the column @key and those of @from to @to. */
+static void put_line(const struct layout *y, size_t key, size_t from, size_t to, size_t row)
+{
+	struct line l = { y->f, y->indent };
+
+	for (size_t c = key; c < to; c = next_column(y->t, c == key && from > c ? from : c + 1)) {
+		if (row == SIZE_MAX)
+			put_heading(&l, &y->t->columns[c]);
+		else
+			put_cell(&l, &y->t->columns[c], &y->t->texts[row * y->t->n_columns + c]);
+		l.blanks += y->gap;
+	}
+	fputc('\n', y->f);
+}
+
+/* The widths of columns, of headings too; words that are wider than a line are cut. */
+static int measure_columns(struct table *t, int room, bool *headings)
+{
+	const size_t key = next_column(t, 0);
+	int sum = -GAP, key_most = room / 2;
+
+	for (size_t c = key; c < t->n_columns; c = next_column(t, c + 1)) {
+		struct table_column *col = &t->columns[c];
+		const int head = text_columns(col->heading);
+
+		if (column_width(col) < head)
+			col->value += head - column_width(col);
+		*headings = *headings || head;
+		sum += column_width(col) + GAP;
+	}
+	for (size_t c = key; c < t->n_columns && sum > room; c = next_column(t, c + 1)) {
+		struct table_column *col = &t->columns[c];
+		const int most = c == key ? key_most : room - t->columns[key].value - GAP;
+
+		if (col->left && col->value > most)
+			col->value = most;
+	}
+	return sum;
+}
+
+/* As many columns as fit; those after them below, with the first column again. */
+static void put_blocks(const struct layout *y)
+{
+	const struct table *t = y->t;
+	const size_t key = next_column(t, 0);
+	size_t from = key, to;
+
+	do {
+		int used = y->indent + column_width(&t->columns[key]);
+
+		if (from > key)
+			fputc('\n', y->f);
+		to = from > key ? from : next_column(t, key + 1);
+		for (size_t first = to; to < t->n_columns; to = next_column(t, to + 1)) {
+			used += y->gap + column_width(&t->columns[to]);
+			if (used > y->width && to > first)
+				break;
+		}
+		if (y->headings)
+			put_line(y, key, from, to, SIZE_MAX);
+		for (size_t i = 0; i < t->n_rows; i++)
+			put_line(y, key, from, to, i);
+		from = to;
+	} while (from < t->n_columns);
+}
+
+void table_print(struct table *t, FILE *f, int indent, int width)
+{
+	struct layout y = { .t = t, .f = f, .indent = indent, .width = width, .gap = GAP };
+	int sum, n = 0;
+
+	if (t->n_rows && !t->failed) {
+		sum = measure_columns(t, width - indent, &y.headings);
+		for (size_t c = next_column(t, 0); c < t->n_columns; c = next_column(t, c + 1))
+			n++;
+		if (sum > width - indent && sum - (n - 1) * (GAP - 1) <= width - indent)
+			y.gap = 1;
+		put_blocks(&y);
+	}
+	table_free(t);
+}
+
+/* --- JSON and CSV --- */
+
+json_t *table_json(struct table *t)
+{
+	json_t *rows = t->failed ? NULL : t->rows ? json_incref(t->rows) : json_array();
+
+	table_free(t);
+	return rows;
+}
+
+static void put_field(FILE *f, const json_t *value)
+{
+	if (json_is_string(value))
+		hes_csv_put(f, json_string_value(value));
+	else if (json_is_integer(value))
+		fprintf(f, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_real(value))
+		fprintf(f, "%.10g", json_real_value(value));
+	else if (json_is_boolean(value))
+		fputs(json_is_true(value) ? "1" : "0", f);
+}
+
+void table_csv(struct table *t, FILE *f)
+{
+	/* Row 0 is the header. */
+	for (size_t i = 0; i <= t->n_rows && !t->failed; i++) {
+		const char *comma = "";
+
+		for (size_t c = 0; c < t->n_columns; c++) {
+			if (!t->columns[c].name)
+				continue;
+			fputs(comma, f);
+			comma = ",";
+			if (i)
+				put_field(f, json_object_get(json_array_get(t->rows, i - 1),
+							     t->columns[c].name));
+			else
+				hes_csv_put(f, t->columns[c].name);
+		}
+		if (t->n_columns)
+			fputc('\n', f);
+	}
+	table_free(t);
+}
