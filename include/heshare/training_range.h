@@ -30,8 +30,8 @@ enum hes_outside {
 		    HES_OUTSIDE_CO_RUNNER))
 
 /**
- * "GPU type", "workload", "batch size", "share", "clock", "neighbours", "workload on GPU type",
- * "unsampled neighbour"; NULL for any other value.
+ * "GPU type", "workload", "batch size", "share", "clock", "co-runners", "workload on GPU type",
+ * "unsampled co-runner"; NULL for any other value.
  */
 const char *hes_outside_name(enum hes_outside one);
 

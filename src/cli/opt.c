@@ -66,7 +66,8 @@ const char *opt_nearest(const char *word, const char *const *names, size_t n)
 static const struct opt *find_long(const struct command *c, const char *name, size_t len)
 {
 	for (const struct opt *o = c->opts; o && o->name; o++)
-		if (strlen(o->name) == len && strncmp(o->name, name, len) == 0)
+		if ((strlen(o->name) == len && strncmp(o->name, name, len) == 0) ||
+		    (o->older && strlen(o->older) == len && strncmp(o->older, name, len) == 0))
 			return o;
 	return NULL;
 }

@@ -111,11 +111,11 @@ int hes_co_run_text_check(const struct hes_sample *s, struct hes_err *err)
 	}
 	if (*at)
 		return hes_fail(err, -EINVAL,
-				"beside: \"%.60s\" is not NAME/BATCH@SHARE, with commas", at);
+				"co_runners: \"%.60s\" is not NAME/BATCH@SHARE, with commas", at);
 	if (n && (n != s->co_runners.jobs || sm_pct != s->co_runners.sm_pct))
 		return hes_fail(err, -EINVAL,
-				"beside: %u co-runner%s with %u %% of the SMs named; "
-				"beside_residents and beside_sm_pct say %u and %u",
+				"co_runners: %u co-runner%s with %u %% of the SMs named; "
+				"co_runner_count and co_runner_sm_pct say %u and %u",
 				n, hes_s(n), sm_pct, s->co_runners.jobs, s->co_runners.sm_pct);
 	return 0;
 }

@@ -376,7 +376,7 @@ static uint32_t read_outside(struct reader *r, const json_t *o)
 		if (!one)
 			refuse(r, "extrapolated",
 			       "not a list of GPU type, workload, batch size, share, clock, "
-			       "neighbours");
+			       "co-runners");
 		outside |= one;
 	}
 	return outside;

@@ -15,7 +15,7 @@ static const struct hes_row_column columns[] = {
 	{ "batch_size", HES_ROW_U32, AT(batch_size), 1, 65536, HES_ROW_NEEDED },
 	{ "sm_pct", HES_ROW_U32, AT(sm_pct), 1, 100, HES_ROW_NEEDED },
 	{ "clock_mhz", HES_ROW_U32, AT(clock_mhz), 0, 10000, HES_ROW_NEEDED },
-	{ "beside", HES_ROW_LINE, AT(co_runners), 0, HES_CO_RUN_TEXT_MAX - 1, HES_ROW_NEEDED },
+	{ "co_runners", HES_ROW_LINE, AT(co_runners), 0, HES_CO_RUN_TEXT_MAX - 1, HES_ROW_NEEDED },
 	{ "command", HES_ROW_LINE, AT(command), 0, HES_POINT_COMMAND - 1, HES_ROW_NEEDED },
 	{ "iteration_us", HES_ROW_REAL, AT(iteration_us), 1e-3, 1e12, HES_ROW_NEEDED },
 	{ "cv", HES_ROW_REAL, AT(cv), 0, 1e6, HES_ROW_NEEDED },

@@ -58,6 +58,8 @@ int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, s
 		  struct hes_err *err);
 int hes_rows_save(const struct hes_row_table *t, const char *path, const void *rows, size_t n,
 		  struct hes_err *err);
+/** The column's name in files and stores of earlier versions; NULL: the same. */
+const char *hes_row_older_name(const char *name);
 /** One row and its newline, as hes_rows_save writes it; without @later, its known later columns
  * follow by name, and the unknown ones are left out. */
 void hes_row_put(FILE *f, const struct hes_row_table *t, bool later, const void *row);

@@ -17,9 +17,9 @@ static const struct {
 	{ HES_OUTSIDE_BATCH_SIZE, "batch size" },
 	{ HES_OUTSIDE_SHARE, "share" },
 	{ HES_OUTSIDE_CLOCK, "clock" },
-	{ HES_OUTSIDE_CO_RUN, "neighbours" },
+	{ HES_OUTSIDE_CO_RUN, "co-runners" },
 	{ HES_OUTSIDE_PAIR, "workload on GPU type" },
-	{ HES_OUTSIDE_CO_RUNNER, "unsampled neighbour" },
+	{ HES_OUTSIDE_CO_RUNNER, "unsampled co-runner" },
 };
 
 const char *hes_outside_name(enum hes_outside one)
@@ -43,5 +43,8 @@ uint32_t hes_outside_find(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(names[i].name, name) == 0)
 			return names[i].one;
-	return 0;
+	/* in plans of earlier versions */
+	return strcmp(name, "neighbours") == 0            ? HES_OUTSIDE_CO_RUN
+	       : strcmp(name, "unsampled neighbour") == 0 ? HES_OUTSIDE_CO_RUNNER
+							  : 0;
 }

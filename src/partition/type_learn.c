@@ -391,7 +391,7 @@ int type_model_learn(struct type_model *m, const struct hes_points *p,
 		rc = hes_fail(err, -EINVAL,
 			      "the paper's method learns from jobs that share a GPU, at least %d "
 			      "sets of them; %zu %s measured "
-			      "on %s %s; heshare profile NAME --beside OTHER/BATCH -- COMMAND "
+			      "on %s %s; heshare profile NAME --co-runners OTHER/BATCH -- COMMAND "
 			      "measures more",
 			      LEAST_SETS, sets.n, sets.n == 1 ? "was" : "were",
 			      hes_article(m->g->name), m->g->name);

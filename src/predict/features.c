@@ -189,7 +189,7 @@ const struct feature features[FEATURE_COUNT] = {
 	{ "gpu_idle_power", "W", gpu_idle, FEATURE_OF_TASK },
 	/* further measurements of profiles and sharing */
 	{ "task_busy", "part of the time", task_busy, FEATURE_OF_TASK },
-	{ "residents", "jobs", others_count, FEATURE_OF_OTHERS },
+	{ "co_runners", "jobs", others_count, FEATURE_OF_OTHERS },
 	{ "share_sum", "%", share_sum, FEATURE_OF_OTHERS },
 	{ "occupied_busy", "jobs", others_busy, FEATURE_OF_OTHERS },
 	{ "occupied_sm_busy", "parts", others_sm_busy, FEATURE_OF_OTHERS },

@@ -118,7 +118,8 @@ static int get_about(struct model_reader *r, struct hes_predictor_info *a, struc
 	return rc || r->bad ? rc : get_names(r, &a->workloads, &a->n_workloads, err);
 }
 
-/* The regressor must have the features of this program, in this order. */
+/* The regressor must have the features of this program, in this order. Files of earlier versions
+ * call co_runners "residents". */
 static int check_features(const char *path, const struct hes_predictor *p, struct hes_err *err)
 {
 	const struct hes_regressor_info *a = hes_regressor_about(p->residual);
@@ -134,7 +135,9 @@ static int check_features(const char *path, const struct hes_predictor *p, struc
 				path, a->n_features, n);
 	predictor_feature_names(p->about.options.recipe, names);
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(p->residual->feature_names[i], names[i]))
+		if (strcmp(p->residual->feature_names[i], names[i]) &&
+		    (strcmp(p->residual->feature_names[i], "residents") ||
+		     strcmp(names[i], "co_runners")))
 			return hes_fail(err, -EINVAL,
 					"%s: feature %zu is \"%s\", this program's is \"%s\"; "
 					"train it again",

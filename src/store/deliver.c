@@ -93,7 +93,7 @@ static int insert(struct hes_store *s, struct inserter *in, int64_t origin, enum
 
 static int open_names(struct hes_store *s, struct inserter *in, struct hes_err *err)
 {
-	char sql[2 * HES_ROW_SQL_MAX] = "SELECT beside FROM samples WHERE beside <> ''";
+	char sql[2 * HES_ROW_SQL_MAX] = "SELECT co_runners FROM samples WHERE co_runners <> ''";
 	size_t at = strlen(sql);
 	int rc;
 
@@ -104,7 +104,8 @@ static int open_names(struct hes_store *s, struct inserter *in, struct hes_err *
 	rc = hes_db_prepare(s, sql, &in->named, err);
 	return rc ? rc
 		  : hes_db_prepare(
-			    s, "UPDATE OR IGNORE samples SET beside = ?1, key = ?2 WHERE key = ?3",
+			    s,
+			    "UPDATE OR IGNORE samples SET co_runners = ?1, key = ?2 WHERE key = ?3",
 			    &in->name, err);
 }
 

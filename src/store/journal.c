@@ -13,7 +13,7 @@
 
 const char *const hes_run_state_names[] = { "going", "done", "failed", "stopped", NULL };
 const char *const hes_run_job_state_names[] = { "waiting", "done", "failed", "ended early", NULL };
-const char *const hes_verdict_names[] = { "open",    "done", "failed",      "timeout", "fell",
+const char *const hes_verdict_names[] = { "open",    "done", "failed",      "timeout", "co-failed",
 					  "stopped", "lost", "ended early", NULL };
 
 static const char *const texts[JOURNAL_STATEMENTS] = {

@@ -213,6 +213,35 @@ static const char early_step[] =
 	"  pid, pid_start, pid_boot, ended_us, status, verdict, energy_mj, NULL FROM old_attempts;"
 	"DROP TABLE old_attempts;";
 
+/* Another word for attempts that failed through no fault of their own. */
+static const char co_failed_step[] =
+	"ALTER TABLE attempts RENAME TO old_attempts;"
+	"CREATE TABLE attempts ("
+	"  id         INTEGER PRIMARY KEY,"
+	"  run_id     INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  job        TEXT NOT NULL,"
+	"  number     INTEGER NOT NULL,"
+	"  gpu        TEXT NOT NULL,"
+	"  sm_pct     INTEGER NOT NULL,"
+	"  clock_mhz  INTEGER NOT NULL,"
+	"  started_us INTEGER NOT NULL,"
+	"  pid        INTEGER NOT NULL DEFAULT 0," /* 0: about to be started */
+	"  pid_start  INTEGER NOT NULL DEFAULT 0,"
+	"  pid_boot   TEXT NOT NULL DEFAULT '',"
+	"  ended_us   INTEGER,"
+	"  status     INTEGER,"
+	"  verdict    TEXT NOT NULL DEFAULT 'open' CHECK (verdict IN ('open', 'done', 'failed',"
+	"             'timeout', 'co-failed', 'stopped', 'lost', 'ended early')),"
+	"  energy_mj  INTEGER," /* attributed so far; NULL: not known */
+	"  seen       TEXT,"    /* why it ended early, or is tried again alone */
+	"  UNIQUE (run_id, job, number)"
+	") STRICT;"
+	"INSERT INTO attempts SELECT id, run_id, job, number, gpu, sm_pct, clock_mhz, started_us,"
+	"  pid, pid_start, pid_boot, ended_us, status,"
+	"  CASE verdict WHEN 'fell' THEN 'co-failed' ELSE verdict END, energy_mj, seen"
+	"  FROM old_attempts;"
+	"DROP TABLE old_attempts;";
+
 /* Jobs whose iterations were not given; what counts in lines of progress, '': only heshare's own.
  */
 static const char commands_step[] =
@@ -246,6 +275,7 @@ const struct hes_schema_step hes_schema_steps[] = {
 	{ "planned joules of jobs",
 	  "ALTER TABLE run_jobs ADD COLUMN planned_mj INTEGER;",
 	  { NULL } },
+	{ "names of co-runners", co_failed_step, { &hes_sample_table, &hes_point_table } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);
@@ -378,6 +408,29 @@ static int add_column(struct hes_store *s, const struct hes_row_table *t,
 	return hes_db_exec(s, sql, err);
 }
 
+static int rename_columns(struct hes_store *s, const struct hes_row_table *t, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < t->n_columns && !rc; i++) {
+		const char *name = t->columns[i].name, *older = hes_row_older_name(name);
+		int64_t there = 0;
+		char sql[256];
+
+		if (!older)
+			continue;
+		snprintf(sql, sizeof(sql),
+			 "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'", t->what,
+			 older);
+		rc = hes_db_number(s, sql, &there, err);
+		snprintf(sql, sizeof(sql), "ALTER TABLE %s RENAME COLUMN %s TO %s", t->what, older,
+			 name);
+		if (!rc && there)
+			rc = hes_db_exec(s, sql, err);
+	}
+	return rc;
+}
+
 static int create_rows(struct hes_store *s, const struct hes_row_table *t, struct hes_err *err)
 {
 	int rc;
@@ -396,6 +449,8 @@ static int create_rows(struct hes_store *s, const struct hes_row_table *t, struc
 		 ") STRICT; CREATE INDEX IF NOT EXISTS %s_by_origin ON %s(origin_id)", t->what,
 		 t->what);
 	rc = hes_db_exec(s, sql, err);
+	if (!rc)
+		rc = rename_columns(s, t, err);
 	for (size_t i = 0; i < t->n_columns && !rc; i++)
 		if (t->columns[i].presence == HES_ROW_LATER)
 			rc = add_column(s, t, &t->columns[i], err);
@@ -434,7 +489,7 @@ static int renew_keys(struct hes_store *s, struct hes_err *err)
 		    hes_sample_table.columns[i].presence != HES_ROW_LATER)
 			columns[unnamed.n_columns++] = hes_sample_table.columns[i];
 	hes_row_names(&unnamed, "", names);
-	snprintf(sql, sizeof(sql), "SELECT key,%s,id FROM samples WHERE beside = ''", names);
+	snprintf(sql, sizeof(sql), "SELECT key,%s,id FROM samples WHERE co_runners = ''", names);
 	rc = hes_db_prepare(s, sql, &q, err);
 	if (!rc)
 		rc = hes_db_prepare(s, "UPDATE samples SET key = ?1 WHERE id = ?2", &renew, err);
@@ -462,13 +517,12 @@ static int renew_keys(struct hes_store *s, struct hes_err *err)
 
 static int upgrade_early(struct hes_store *s, int64_t version, struct hes_err *err)
 {
-	int rc = version < EARLY_WITH_NAMES
-			 ? hes_db_exec(
-				   s,
-				   "ALTER TABLE samples ADD COLUMN beside TEXT NOT NULL DEFAULT ''",
-				   err)
-			 : 0;
+	int rc = rename_columns(s, &hes_sample_table, err);
 
+	if (!rc && version < EARLY_WITH_NAMES)
+		rc = hes_db_exec(
+			s, "ALTER TABLE samples ADD COLUMN co_runners TEXT NOT NULL DEFAULT ''",
+			err);
 	return rc ? rc : renew_keys(s, err);
 }
 

@@ -279,7 +279,7 @@ own_jobs() {
 	jq -es '(.[0].jobs[0].iteration_us / .[1].jobs[0].iteration_us - 1 | fabs < 0.05) and
 		(.[0].power_mw / .[1].power_mw - 1 | fabs < 0.05)' mine.json known.json
 	"$HESHARE" model --list --profiles rows.csv | grep -q '^mine  *profile  *profile'
-	run -0 "$HESHARE" model resnet50 --beside mine:8:50 -s 50 --profiles rows.csv
+	run -0 "$HESHARE" model resnet50 --co-runners mine:8:50 -s 50 --profiles rows.csv
 	[[ "$output" == *"mine: fitted to 9 points: "* ]]
 }
 

@@ -100,7 +100,7 @@ derived() {
 
 @test "a job that only ran at a locked clock is known, too" {
 	{
-		echo workload,gpu_type,batch_size,sm_pct,clock_mhz,beside,command,iteration_us,cv,windows,seconds,power_mw,busy,sm_active,dram_active
+		echo workload,gpu_type,batch_size,sm_pct,clock_mhz,co_runners,command,iteration_us,cv,windows,seconds,power_mw,busy,sm_active,dram_active
 		echo ./train.sh,T4,1,100,795,,./train.sh,200000,0.01,5,10,50000,1,0.9,0
 	} >locked.csv
 	"$HESHARE" profiles import locked.csv --as measured

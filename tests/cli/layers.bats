@@ -137,10 +137,12 @@ setup() {
 	printf '%s\n' '"--gadget NAME  which Gadgets to use\n"' >src/cli/main.c
 	printf '%s\n' 'The option `gadget`.' '    gadget' 'A gadget is a GPU.' >docs/guide.md
 	run -1 python3 "$HES_SOURCE_ROOT/tools/check-words.py" .
-	[ "${lines[0]}" = 'docs/guide.md:3: "gadget"; write: GPU' ]
-	[ "${lines[1]}" = 'src/cli/main.c:1: "Gadgets"; write: GPU' ]
-	[ "${lines[2]}" = 'src/core/job.c:1: "gadget"; write: GPU' ]
-	[ "${#lines[@]}" -eq 3 ]
+	[ "${lines[0]}" = 'docs/guide.md:1: "gadget"; write: GPU' ]
+	[ "${lines[1]}" = 'docs/guide.md:2: "gadget"; write: GPU' ]
+	[ "${lines[2]}" = 'docs/guide.md:3: "gadget"; write: GPU' ]
+	[ "${lines[3]}" = 'src/cli/main.c:1: "Gadgets"; write: GPU' ]
+	[ "${lines[4]}" = 'src/core/job.c:1: "gadget"; write: GPU' ]
+	[ "${#lines[@]}" -eq 5 ]
 	rm docs/guide.md src/core/job.c src/cli/main.c
 	run -0 python3 "$HES_SOURCE_ROOT/tools/check-words.py" .
 	[ -z "$output" ]

@@ -5,7 +5,7 @@
 	run "$HESHARE" model resnet50 -b 8 -s 50 --gpu V100-PCIe --json
 	[ "$status" -eq 0 ]
 	alone=$output
-	run "$HESHARE" model resnet50 -b 8 -s 50 --gpu V100-PCIe --beside bert-large:8:50 --json
+	run "$HESHARE" model resnet50 -b 8 -s 50 --gpu V100-PCIe --co-runners bert-large:8:50 --json
 	[ "$status" -eq 0 ]
 	[ "$(jq '.jobs | length' <<<"$output")" -eq 2 ]
 	jq -e --argjson a "$alone" \
@@ -24,7 +24,7 @@
 	run "$HESHARE" model resnet50 --gpu T4 --clock 2000
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"T4 runs from 300 to 1590"* ]]
-	run "$HESHARE" model resnet50 --beside vgg19
+	run "$HESHARE" model resnet50 --co-runners vgg19
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"WORKLOAD:BATCH:SHARE"* ]]
 	run "$HESHARE" model
@@ -56,7 +56,7 @@ refused() {
 	added --gflop 62 --weights 118 --kernels 140
 	[[ "$output" == "mine: added from public facts; nearest network "*"time alone"*"time with a co-runner"*"GPU power"* ]]
 	[[ "${lines[-1]}" == "mine: expect 0."*" times the modelled time, 0."*" times the power (9 in 10 measurements, by networks left out)" ]]
-	run "$HESHARE" model mine --catalogue own.yaml --gpu T4 -b 8 -s 50 --beside resnet50:8:50
+	run "$HESHARE" model mine --catalogue own.yaml --gpu T4 -b 8 -s 50 --co-runners resnet50:8:50
 	[ "$status" -eq 0 ]
 	[[ "${lines[-1]}" == "mine: expect "* ]]
 	"$HESHARE" model mine --catalogue own.yaml --json |

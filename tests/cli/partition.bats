@@ -13,7 +13,7 @@ setup() {
 # points NAME BATCH TYPE FIXED_MS WORK_MS COMMAND: a job alone at 10..100 %, time = fixed + work /
 # share
 points() {
-	[ -s points.csv ] || echo workload,gpu_type,batch_size,sm_pct,clock_mhz,beside,command,iteration_us,cv,windows,seconds,memory_mib,power_mw,power_cv,held_mhz,capped,busy,memory_busy,sm_active,sm_occupancy,dram_active,fp32_active,tensor_active,pcie_tx_mibs,pcie_rx_mibs >points.csv
+	[ -s points.csv ] || echo workload,gpu_type,batch_size,sm_pct,clock_mhz,co_runners,command,iteration_us,cv,windows,seconds,memory_mib,power_mw,power_cv,held_mhz,capped,busy,memory_busy,sm_active,sm_occupancy,dram_active,fp32_active,tensor_active,pcie_tx_mibs,pcie_rx_mibs >points.csv
 	awk -v name="$1" -v batch="$2" -v type="$3" -v fixed="$4" -v work="$5" -v command="$6" -v clock="${7:-1530}" 'BEGIN {
 		for (share = 10; share <= 100; share += 10) {
 			t = 1000 * (fixed + work * 100 / share); sm = share / 100 * 1000 * work * 100 / share / t
@@ -47,7 +47,7 @@ points() {
 	[ "$(grep -c '^equal  50  50 ' <<<"$output")" = 1 ]
 	[[ "$output" == \
 		*"The best split does +"*" % work per watt against equal shares at 1530 MHz."* ]]
-	[[ "$output" == *"0 co-runs of jobs on a V100-SXM2-32 were measured; how much jobs slow each other down is a guess."*"heshare profile a --batch 4 --beside b/8 --clocks default -- ./a.sh"* ]]
+	[[ "$output" == *"0 co-runs of jobs on a V100-SXM2-32 were measured; how much jobs slow each other down is a guess."*"heshare profile a --batch 4 --co-runners b/8 --clocks default -- ./a.sh"* ]]
 	[[ "$output" == *'CUDA_MPS_PIPE_DIRECTORY=$mps'*"trap 'echo quit | nvidia-cuda-mps-control; rm -r \"\$mps\"' EXIT"* ]]
 	# Turns: half of each job's throughput alone, at the mean of their powers.
 	[ "$(awk '$1 == "turns" { print $6, $8 }' <<<"$output")" = "50% 50%" ]
@@ -154,7 +154,7 @@ points() {
 	run -1 heshare partition a b --points points.csv --clocks 900
 	[[ "$output" == *"a/4 was not measured alone at two shares or more on a V100-SXM2-32 at 900 MHz; run: heshare profile a --batch 4 --shares 10..100 --clocks 900 -- ./a.sh" ]]
 	run -1 heshare partition a b --points points.csv --method paper
-	[[ "$output" == *"at least 5 sets of them; 0 were measured on a V100-SXM2-32; heshare profile NAME --beside OTHER/BATCH -- COMMAND measures more" ]]
+	[[ "$output" == *"at least 5 sets of them; 0 were measured on a V100-SXM2-32; heshare profile NAME --co-runners OTHER/BATCH -- COMMAND measures more" ]]
 	points a 8 V100-SXM2-32 1 40 ./a.sh
 	run -1 heshare partition a b --points points.csv
 	[[ "$output" == *"a was profiled at batch sizes 4, 8; write a/8" ]]

@@ -284,7 +284,7 @@ jsonschema.Draft202012Validator(schema).validate(plan)' bad.json "$HES_SOURCE_RO
 known_partly() {
 	mkdir -p partly
 	awk -F, -v w="$1" -v most="$2" 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
-		NR == 1 || ($c["beside_residents"] <= most && $c["workload"] != w)' known/samples.csv >partly/samples.csv
+		NR == 1 || ($c["co_runner_count"] <= most && $c["workload"] != w)' known/samples.csv >partly/samples.csv
 	"$HESHARE" train partly --trees 30 --validate 0 -o partly/predictor >/dev/null
 }
 
@@ -312,7 +312,7 @@ known_partly() {
 	printf 'name: x\nnodes:\n  - name: n\n    gpus: [ { type: T4, count: 1 } ]\n' >one.yaml
 	"$HESHARE" plan mixed.csv --fleet one.yaml --profiles known/profiles.csv --predictor pairs --policy mps-equal >plan.txt
 	[ "$(sed -n '/^extrapolated/,$p' plan.txt | grep '^  ')" = "  a bert-large on n/0, T4: workload on GPU type
-  c resnet18 on n/0, T4: unsampled neighbour
+  c resnet18 on n/0, T4: unsampled co-runner
   d vgg16 on n/0, T4: workload" ]
 }
 
@@ -322,10 +322,10 @@ known_partly() {
 	"$HESHARE" plan jobs.csv $fleet --policy heshare --predictor partly/predictor -o alone.json >/dev/null
 	jq -e '[.gpus[].batches[].jobs | length] | max > 1' all.json
 	jq -e '[.gpus[].batches[].jobs | length] | max == 1' alone.json
-	jq -e '[.gpus[].batches[].jobs[] | .extrapolated // [] | .[] | select(. == "neighbours")] == []' alone.json
-	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor --policy mps-equal | grep -q '^  j[0-9]* .*: .*neighbours'
+	jq -e '[.gpus[].batches[].jobs[] | .extrapolated // [] | .[] | select(. == "co-runners")] == []' alone.json
+	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor --policy mps-equal | grep -q '^  j[0-9]* .*: .*co-runners'
 	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor --policy joint --budget 3000 -o open.json >/dev/null
-	jq -e '[.gpus[].batches[].jobs[] | .extrapolated // [] | .[] | select(. == "neighbours")] == []' open.json
+	jq -e '[.gpus[].batches[].jobs[] | .extrapolated // [] | .[] | select(. == "co-runners")] == []' open.json
 }
 
 @test "joint's plan has open queues, the same bytes from any number of threads, and plays" {

@@ -45,7 +45,7 @@ setup_file() {
 	"$HESHARE" train "$LAB/samples.csv" --trees 5 --validate 0 2>&1 >/dev/null |
 		grep "samples.csv names co-runners, but there is no profiles.csv"
 	[ -z "$("$HESHARE" train "$LAB" --trees 5 --validate 0 2>&1 >/dev/null)" ]
-	awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at = $i == "beside" ? i : at } { gsub(/"[^"]*"/, ""); if (NR > 1) $at = ""; print }' \
+	awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at = $i == "co_runners" ? i : at } { gsub(/"[^"]*"/, ""); if (NR > 1) $at = ""; print }' \
 		"$LAB/samples.csv" >"$BATS_TEST_TMPDIR/nameless.csv"
 	[ -z "$("$HESHARE" train "$BATS_TEST_TMPDIR/nameless.csv" --trees 5 --validate 0 2>&1 >/dev/null)" ]
 }
@@ -94,11 +94,13 @@ setup_file() {
 }
 
 @test "a what-if with co-runners, as text and JSON" {
-	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --beside resnet50:8:30,gpt2:1:20 \
+	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --co-runners resnet50:8:30,gpt2:1:20 \
 		--predictor "$LAB/predictor" --profiles "$LAB/profiles.csv" --json
 	[ "$status" -eq 0 ]
-	jq -e '."neighbours" == 2 and .slowdown > 1.5 and .power_w > 30 and .power_w < 80' \
+	jq -e '.co_runner_count == 2 and .slowdown > 1.5 and .power_w > 30 and .power_w < 80' \
 		<<<"$output"
+	[ "$("$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --beside resnet50:8:30,gpt2:1:20 \
+		--predictor "$LAB/predictor" --profiles "$LAB/profiles.csv" --json)" = "$output" ]
 	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --predictor "$LAB/predictor" \
 		--profiles "$LAB/profiles.csv"
 	[ "$status" -eq 0 ]
@@ -129,7 +131,7 @@ setup_file() {
 	run "$HESHARE" predict vgg16 --clock 1531
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"V100-SXM2-32 has no clock of 1531 MHz"* ]]
-	run "$HESHARE" predict vgg16 --beside resnet50:8
+	run "$HESHARE" predict vgg16 --co-runners resnet50:8
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"is not WORKLOAD:BATCH:SHARE"* ]]
 	run "$HESHARE" predict vgg16 --predictor "$LAB/samples.csv"
@@ -138,14 +140,14 @@ setup_file() {
 }
 
 @test "a what-if comes with an interval, and within the samples with nothing else" {
-	what=(resnet50 --batch 16 --share 40 --gpu A100-SXM-80 --clock 1005 --beside \
+	what=(resnet50 --batch 16 --share 40 --gpu A100-SXM-80 --clock 1005 --co-runners \
 		bert-large:8:50 --predictor "$LAB/predictor")
 	run "$HESHARE" predict "${what[@]}"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"90 % interval    "*" ms, "*" W"* ]]
 	[[ "$output" != *extrapolated* ]]
 	run "$HESHARE" predict "${what[@]}" --json
-	jq -e '.interval.coverage_pct == 90 and ."novelty" == 1 and .extrapolated == []' \
+	jq -e '.interval.coverage_pct == 90 and .widening == 1 and .extrapolated == []' \
 		<<<"$output"
 	jq -e '.interval.iteration_low_us < .iteration_us and .iteration_us < .interval.iteration_high_us and
 		.interval.power_low_w < .power_w and .power_w < .interval.power_high_w' <<<"$output"
@@ -156,7 +158,7 @@ setup_file() {
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"extrapolated     outside of the samples: GPU type; the interval is "*" times as wide for it"* ]]
 	run "$HESHARE" predict vgg16 --gpu T4 --share 1 --predictor "$LAB/predictor" --json
-	jq -e '.extrapolated == ["share"] and ."novelty" > 1.2' <<<"$output"
+	jq -e '.extrapolated == ["share"] and .widening > 1.2' <<<"$output"
 }
 
 @test "a co-runner that was never sampled is reported, and so is a workload never sampled on the type" {
@@ -165,13 +167,13 @@ setup_file() {
 		"$LAB/samples.csv" >"$BATS_TEST_TMPDIR/some.csv"
 	"$HESHARE" train "$BATS_TEST_TMPDIR/some.csv" --trees 10 --validate 0 -o \
 		"$BATS_TEST_TMPDIR/some" >/dev/null
-	run "$HESHARE" predict resnet50 --share 40 --gpu T4 --beside mobilenetv2:8:50 \
+	run "$HESHARE" predict resnet50 --share 40 --gpu T4 --co-runners mobilenetv2:8:50 \
 		--predictor "$BATS_TEST_TMPDIR/some" --json
-	jq -e '.extrapolated == ["unsampled neighbour"] and ."novelty" > 1' <<<"$output"
-	run "$HESHARE" predict vgg16 --share 40 --gpu T4 --beside resnet50:8:50 --predictor \
+	jq -e '.extrapolated == ["unsampled co-runner"] and .widening > 1' <<<"$output"
+	run "$HESHARE" predict vgg16 --share 40 --gpu T4 --co-runners resnet50:8:50 --predictor \
 		"$BATS_TEST_TMPDIR/some"
 	[[ "$output" == *"outside of the samples: workload on GPU type; the interval is"* ]]
-	run "$HESHARE" predict vgg16 --share 40 --gpu A100-SXM-80 --beside resnet50:8:50 \
+	run "$HESHARE" predict vgg16 --share 40 --gpu A100-SXM-80 --co-runners resnet50:8:50 \
 		--predictor "$BATS_TEST_TMPDIR/some"
 	[[ "$output" != *"outside of the samples"* ]]
 }

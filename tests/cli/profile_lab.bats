@@ -33,7 +33,7 @@ rows() {
 			memory_mib = 3571")" = 1 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 600 AND held_mhz = 600 AND capped = 0")" = 2 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE sm_active > 0.4 AND dram_active > 0.01 AND fp32_active IS NOT NULL AND pcie_rx_mibs > 0")" = 4 ]
-	[ "$(rows "SELECT max(cv) < 0.05 AND min(windows) = 2 AND max(beside) = '' FROM points")" = 1 ]
+	[ "$(rows "SELECT max(cv) < 0.05 AND min(windows) = 2 AND max(co_runners) = '' FROM points")" = 1 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE time_se < 0.03 AND temperature_c BETWEEN 25 AND 95")" = 4 ]
 	run -0 --separate-stderr "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" \
 		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
@@ -64,27 +64,27 @@ rows() {
 	# A limit that heshare was started with is not the jobs'.
 	run -0 --separate-stderr env CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=100M "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 \
 		--shares 60 --clocks default \
-		--beside 'resnet50/16=vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2' -- "${TASK[@]}"
+		--co-runners 'resnet50/16=vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2' -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
 	# bert-large was not measured on the whole GPU: it has no profile, so it gives no samples.
 	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 2 new" ]
 	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 \
-		--shares 60,100 --clocks default --beside resnet50/16 -- \
+		--shares 60,100 --clocks default --co-runners resnet50/16 -- \
 		"${TASK[@]}"
 	[ "${lines[0]}" = "points: 1 measured, 4 known before, 0 failed" ]
-	[ "$(rows "SELECT count(*) FROM points WHERE beside = 'resnet50/16@40' AND workload = 'bert-large' OR beside = 'bert-large/8@60'")" = 2 ]
-	[ "$(rows "SELECT count(*) FROM samples s JOIN points p ON p.workload = 'resnet50' AND p.beside = '' AND p.sm_pct = 40
-		WHERE s.workload = 'bert-large' AND s.beside_residents = 1 AND s.beside_sm_pct = \
-			40 AND s.beside_power_mw = p.power_mw")" = 1 ]
+	[ "$(rows "SELECT count(*) FROM points WHERE co_runners = 'resnet50/16@40' AND workload = 'bert-large' OR co_runners = 'bert-large/8@60'")" = 2 ]
+	[ "$(rows "SELECT count(*) FROM samples s JOIN points p ON p.workload = 'resnet50' AND p.co_runners = '' AND p.sm_pct = 40
+		WHERE s.workload = 'bert-large' AND s.co_runner_count = 1 AND s.co_runner_sm_pct = \
+			40 AND s.co_runner_power_mw = p.power_mw")" = 1 ]
 	run -0 heshare profiles export --store s.db out
 	[[ "$output" == "out: 2 profiles, "*" samples, 6 rows of points" ]]
 	run -0 heshare profiles list --store s.db
 	[[ "$output" == *"source    point rows  profiles   samples  from"* ]]
 	[ "$(awk '/  measured  / { rows += $5 } END { print rows }' <<<"$output")" = 6 ]
 	[[ "$output" == *"heshare profile bert-large, driver "*"-lab"* ]] # no measurement of a real GPU
-	run -2 "$HES_LAB" -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --beside \
+	run -2 "$HES_LAB" -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --co-runners \
 		vgg16/4 -- "${TASK[@]}"
-	[[ "$output" == *"no command is known of vgg16 at batch size 4: profile it first, or say --beside vgg16/4=COMMAND" ]]
+	[[ "$output" == *"no command is known of vgg16 at batch size 4: profile it first, or say --co-runners vgg16/4=COMMAND" ]]
 }
 
 @test "what is interrupted keeps its points, leaves nothing behind and goes on" {
@@ -229,7 +229,7 @@ states() {
 	jq -e '.failed == 0 and .uncertain == 0 and .ahead == .starts' <<<"$output"
 	run -0 --separate-stderr "$HES_LAB" --speed 50 -- "${AHEAD[@]}" --store one.db --ahead 0
 	jq -e ".measured == $n and .ahead == 0 and .starts > $starts" <<<"$output"
-	[ "$(rows "ATTACH 'one.db' AS o; SELECT count(DISTINCT p.id) FROM points p JOIN o.points q USING (workload,beside,sm_pct)
+	[ "$(rows "ATTACH 'one.db' AS o; SELECT count(DISTINCT p.id) FROM points p JOIN o.points q USING (workload,co_runners,sm_pct)
 		WHERE abs(p.iteration_us / q.iteration_us - 1) < 0.03 AND abs(1.0 * p.power_mw / q.power_mw - 1) < 0.03")" = \
 		"$(rows "SELECT count(*) FROM points")" ]
 	# A process uses the GPU at the end of its start, and shows progress then.

@@ -63,7 +63,7 @@ slower() {
 		and .deliveries[0].at_us == 1772323200000000 and .deliveries[0].source == "imported"
 		and (.workloads[0] | .workload == "bert-large" and .batch_sizes.min == 1 and .newest_us == 1772323200000000)'
 	"$HESHARE" profiles show resnet50 --json | jq -e '.workload == "resnet50" and (.profiles | length) == 21
-		and (.samples | length > 50) and (.samples[0] | .solo.gpu_type and .iteration_us > 0 and ."beside".power_mw > 0)'
+		and (.samples | length > 50) and (.samples[0] | .solo.gpu_type and .iteration_us > 0 and ."co_runners".power_mw > 0)'
 	"$HESHARE" profiles export out --json | jq -e '.samples == 1000'
 	run -1 "$HESHARE" profiles drift --json
 	[[ "$output" == *"import samples with --predictor" ]]

@@ -126,7 +126,7 @@ commands() {
 		--floor partition a/8 b/4 --floor c=0.5
 		--gpu partition a/8 b/4 --gpu K80
 		--gpu predict resnet34 --gpu K80
-		--beside predict resnet34 --beside vgg16
+		--co-runners predict resnet34 --co-runners vgg16
 		--gpu model resnet50 --gpu K80
 		--prefer run none.csv --prefer cheap -- true
 		--prefer plan none.csv --prefer cheap
@@ -327,7 +327,7 @@ policies() {
 
 @test "a narrow terminal gets its lines between words; JSON and pipes stay as they are" {
 	on_terminal() { script -qec "stty cols 60; $*" /dev/null </dev/null | tr -d '\r'; }
-	for arguments in "plan --help" "plan --policy list" "model resnet50 --beside vgg19:8:50"; do
+	for arguments in "plan --help" "plan --policy list" "model resnet50 --co-runners vgg19:8:50"; do
 		on_terminal "$HESHARE" $arguments | sed '/^example:/,/^$/d' >narrow
 		[ "$(awk 'length > 60' narrow)" = "" ]
 		cmp <(tr -s ' \n' '\n\n' <narrow) <("$HESHARE" $arguments |
@@ -404,8 +404,8 @@ policies() {
 		done
 	done
 	for name in / r/0 r/x /8 a,,b 'a+=x'; do
-		run -2 --separate-stderr "$HESHARE" profile r --beside "$name" -- true
-		[[ "$stderr" == "heshare profile: --beside: "* ]]
+		run -2 --separate-stderr "$HESHARE" profile r --co-runners "$name" -- true
+		[[ "$stderr" == "heshare profile: --co-runners: "* ]]
 	done
 	for modelled in "" --modelled; do
 		run -2 "$HESHARE" partition resnet50:8 vgg16/8 $modelled

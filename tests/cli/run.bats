@@ -186,7 +186,7 @@ once() { # every job left its line once
 		batches.json >p.json
 	lab 40 heshare run p.json --retries 1 --json -c "$task"
 	[ "$status" -eq 1 ]
-	jq -e '.jobs_done == 7 and .jobs_failed == 1 and .repeated == 1 and ."felled" == 0' \
+	jq -e '.jobs_done == 7 and .jobs_failed == 1 and .repeated == 1 and .co_failed == 0' \
 		<<<"$output"
 	jq -e '.jobs[] | select(.job == "c") | .state == "failed" and .attempts == 2' <<<"$output"
 	[[ "$stderr" == *"job c failed with status 1 in attempt 2; it is given up"* ]]
@@ -359,7 +359,7 @@ together() {
 @test "a fault of one client fells all: none is charged, a suspect runs alone, and all are done" {
 	together
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless_first" & sh await 3; vgpu-fault 0:crash; wait $!; sh left'
-	jq -e '.jobs_done == 3 and .jobs_failed == 0 and ."felled" == 3 and .repeated == 3' \
+	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .co_failed == 3 and .repeated == 3' \
 		<<<"$output"
 	[[ "$stderr" == *"a/0: all jobs there failed together; job "*", which was the first, is tried again by itself"* ]]
 	# By itself: none of the others' last attempts overlaps the suspect's.
@@ -371,7 +371,7 @@ together() {
 @test "the death of the MPS server is nobody's fault" {
 	together
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless_first" & sh await 3; vgpu-fault 0:mps-death; wait $!; sh left'
-	jq -e '.jobs_done == 3 and .jobs_failed == 0 and ."felled" == 3' <<<"$output"
+	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .co_failed == 3' <<<"$output"
 	[[ "$stderr" != *"tried again by itself"* ]]
 	grep -q "job a failed because its MPS server ended, status .*; it is tried again" \
 		<<<"$stderr"
@@ -391,7 +391,7 @@ together() {
 	# a, whose second one needs no GPU.
 	export stop_first="case \$HESHARE_ATTEMPT,{job} in 1,*) sh $PWD/stop_mps; $task;; *,a) echo a >>$PWD/marks;; *) $task;; esac"
 	lab 10 bash -c 'heshare run p.json --retries 0 --timeout-factor 1 --timeout-least 50 --grace 1 --json -c "$stop_first"; sh left'
-	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .timeouts == 0 and ."felled" >= 1' \
+	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .timeouts == 0 and .co_failed >= 1' \
 		<<<"$output"
 	[[ "$stderr" == *"a/0: its MPS daemon is gone or does not answer; another is started"* ]]
 	[[ "$output" != *left:* ]]
@@ -561,8 +561,8 @@ d.execute(\"COMMIT\")"; wait'
 	# With co-runners and alone, each with the power of the others alone; more than the 55 W
 	# that the GPU draws by itself.
 	awk -F, '{ gsub(/"[^"]*"/, "") } NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		$at["power_mw"] < 60000 || $at["beside_power_mw"] < 50000 || $at["sm_pct"] != 30 || $at["clock_mhz"] != 0 { exit 1 }
-		{ seen[$at["beside_residents"]] = 1 } END { exit !(0 in seen) || !(1 in seen || 2 in seen) }' learnt/samples.csv
+		$at["power_mw"] < 60000 || $at["co_runner_power_mw"] < 50000 || $at["sm_pct"] != 30 || $at["clock_mhz"] != 0 { exit 1 }
+		{ seen[$at["co_runner_count"]] = 1 } END { exit !(0 in seen) || !(1 in seen || 2 in seen) }' learnt/samples.csv
 	"$HESHARE" profiles list | grep -q "measured.*run 1 of long.json"
 }
 

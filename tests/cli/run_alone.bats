@@ -71,7 +71,7 @@ lab() { # SPEED COMMAND...
 	lab 20 heshare run both.json --no-mps --json -c 'exec bash ./job' --timeout-factor 0 --retries 0
 	[ "$status" -eq 0 ]
 	[[ "$stderr" =~ "job train failed because the GPU had no memory left: "[67]" processes of job server used "[0-9]+" MiB, and it may use 2530 MiB because the jobs file says 2300, status 1 in attempt 1; it is tried again alone" ]]
-	jq -e '[.jobs[] | [.job, .state, .attempts]] == [["server", "done", 1], ["train", "done", 2]] and ."felled" == 1' <<<"$output"
+	jq -e '[.jobs[] | [.job, .state, .attempts]] == [["server", "done", 1], ["train", "done", 2]] and .co_failed == 1' <<<"$output"
 }
 
 @test "a job that is one client too many for MPS is tried again alone, and the other is named" {

@@ -359,7 +359,7 @@ TEST(the_papers_method_learns_sums_and_needs_co_runs)
 	assert_int_equal(hes_partition_train(&b.points, &b.profiles, &b.g, 1, &o, &m, &err),
 			 -EINVAL);
 	assert_null(m);
-	assert_non_null(strstr(err.msg, "heshare profile NAME --beside OTHER"));
+	assert_non_null(strstr(err.msg, "heshare profile NAME --co-runners OTHER"));
 	add_pairs(&b);
 	bench_learn(&b, &o);
 	p[0] = bench_profile(&b, bench_jobs[1]);

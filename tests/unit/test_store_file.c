@@ -105,6 +105,7 @@ static size_t early_store(int version)
 	unlink(store_path);
 	by_hand(sql);
 	free(sql);
+	by_hand("UPDATE attempts SET verdict = 'fell' WHERE id = 4");
 	if (version < 6)
 		by_hand("DROP TABLE tenant_powers; DROP INDEX samples_by_time; DELETE FROM samples "
 			"WHERE beside <> '';"
@@ -116,14 +117,17 @@ static size_t early_store(int version)
 	return version == 6 ? 12 : version == 3 ? 11 : 5;
 }
 
-/* Those that it has in the old store. */
-static void columns_of(struct hes_store *s, const char *table, char *out, size_t size)
+/* Those that it has in the old store; @renamed  by their new names. */
+static void columns_of(struct hes_store *s, const char *table, bool renamed, char *out, size_t size)
 {
-	char sql[160];
+	char sql[300];
 	sqlite3_stmt *q;
 
-	snprintf(sql, sizeof(sql), "SELECT group_concat(name) FROM pragma_table_info('%s', 'old')",
-		 table);
+	snprintf(sql, sizeof(sql),
+		 "SELECT replace(group_concat(name), '%s', \"%s\") FROM "
+		 "pragma_table_info('%s', 'old')",
+		 renamed ? "beside" : "verdict",
+		 renamed ? "co_runners" : "replace(verdict, 'fell', 'co-failed')", table);
 	assert_int_equal(hes_db_prepare(s, sql, &q, NULL), 0);
 	assert_int_equal(hes_db_step(s, q, NULL), 1);
 	hes_db_text(q, 0, out, size);
@@ -132,13 +136,17 @@ static void columns_of(struct hes_store *s, const char *table, char *out, size_t
 
 static void assert_same_rows(struct hes_store *s, const char *table)
 {
-	char columns[512] = "id, origin_id, workload, iteration_us, power_mw", sql[1200];
+	char columns[512] = "id, origin_id, workload, iteration_us, power_mw", sql[1300];
+	char old[512];
 
-	if (strcmp(table, "samples") != 0)
-		columns_of(s, table, columns, sizeof(columns));
+	strcpy(old, columns);
+	if (strcmp(table, "samples") != 0) {
+		columns_of(s, table, false, old, sizeof(old));
+		columns_of(s, table, true, columns, sizeof(columns));
+	}
 	snprintf(sql, sizeof(sql),
-		 "SELECT count(*) FROM (SELECT %s FROM old.%s EXCEPT SELECT %s FROM main.%s)",
-		 columns, table, columns, table);
+		 "SELECT count(*) FROM (SELECT %s FROM old.%s EXCEPT SELECT %s FROM main.%s)", old,
+		 table, columns, table);
 	assert_int_equal(number(s, sql), 0);
 	snprintf(sql, sizeof(sql), "SELECT count(*) FROM old.%s", table);
 	assert_true(number(s, sql) > 0);
@@ -170,6 +178,9 @@ TEST_WITH(a_store_from_before_the_first_release_keeps_its_rows, store_set_up, st
 		assert_int_equal(
 			got.n, number(s, "SELECT count(*) FROM old.samples")); /* each with the key
 										  of its values */
+		assert_int_equal(
+			number(s, "SELECT count(*) FROM attempts WHERE verdict = 'co-failed'"),
+			version > 1);
 		hes_samples_free(&got);
 		hes_store_close(s);
 		snprintf(old, sizeof(old), "%s/old", store_folder);

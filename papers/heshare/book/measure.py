@@ -234,7 +234,7 @@ def pairs(book):
             both = [
                 j["iteration_us"]
                 for j in book.model(
-                    gpu, one, "--batch", 8, "--share", 50, "--beside", f"{other}:8:50"
+                    gpu, one, "--batch", 8, "--share", 50, "--co-runners", f"{other}:8:50"
                 )["jobs"]
             ]
             slow[gpu].append(statistics.mean(b / a for a, b in zip(alone, both)))

@@ -55,7 +55,7 @@ static const struct opt model_opts[] = {
 	  .max = 10000,
 	  .without = "list",
 	  .help = "power limit of the GPU, W; without it, that of the type" },
-	{ .name = "beside", .kind = OPT_TEXT, AT_JOB(co_runners), .arg = "W:B:S[,...]",
+	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, AT_JOB(co_runners), .arg = "W:B:S[,...]",
 	  .without = "list",
 	  .help = "co-runners: workload, batch size and SM share of each" },
 	{ .heading = "a workload of your own",
@@ -147,18 +147,19 @@ static int parse_co_runners(const struct hes_model *m, const char *text, struct 
 
 	for (; text && *text && !rc; text += len + (text[len] == ',')) {
 		if (*n == HES_MODEL_MAX_JOBS)
-			return hes_fail(err, -E2BIG, "--beside: at most %d jobs on a GPU",
+			return hes_fail(err, -E2BIG, "--co-runners: at most %d jobs on a GPU",
 					HES_MODEL_MAX_JOBS);
 		if (sscanf(text, "%47[^:,]:%15[^:,]:%15[^:,]%n", name, batch, share, &len) != 3)
 			return hes_fail(err, -EINVAL,
-					"--beside \"%s\": WORKLOAD:BATCH:SHARE is needed", text);
+					"--co-runners \"%s\": WORKLOAD:BATCH:SHARE is needed",
+					text);
 		r[*n].workload = hes_model_workload(m, name, err);
 		if (!r[*n].workload)
 			return -ENOENT;
-		rc = hes_parse_u32("--beside batch", batch, 1, HES_MODEL_MAX_BATCH, &r[*n].batch,
-				   err);
+		rc = hes_parse_u32("--co-runners batch", batch, 1, HES_MODEL_MAX_BATCH,
+				   &r[*n].batch, err);
 		if (!rc)
-			rc = hes_parse_u32("--beside share", share, 1, 100, &r[*n].sm_pct, err);
+			rc = hes_parse_u32("--co-runners share", share, 1, 100, &r[*n].sm_pct, err);
 		*n += 1;
 	}
 	return rc;
@@ -244,7 +245,7 @@ static const char *add_misuse(const struct model_opts *o, int n_args)
 	if (n_args || o->list)
 		return "--add-workload goes with no WORKLOAD or --list";
 	if (o->of_a_job)
-		return "--batch, --gpu, --share, --clock, --power-limit and --beside are of a "
+		return "--batch, --gpu, --share, --clock, --power-limit and --co-runners are of a "
 		       "WORKLOAD, not of --add-workload";
 	if (o->physics && !strcmp(o->physics, CLI_SECOND_PHYSICS))
 		return "--add-workload goes with no --physics " CLI_SECOND_PHYSICS
@@ -313,7 +314,7 @@ const struct command cmd_model = {
 		"expect. simulate, trace, plan and model know the workload with --catalogue FILE, "
 		"or if FILE is ~/.config/heshare/workloads.yaml.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
-		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"
+		   "  heshare model vgg19 -b 4 -s 50 --co-runners bert-large:8:50\n"
 		   "  heshare model mine --profiles profiles.csv -b 8\n"
 		   "  heshare model --add-workload unet --gflop 62 --weights 118 --kernels 140 -o "
 		   "own.yaml",

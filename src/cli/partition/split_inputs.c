@@ -38,7 +38,7 @@ int partition_name_parse(const char *text, struct partition_name *out, struct he
 	if (!len || len >= HES_NAME_MAX)
 		return hes_fail(err, -EINVAL, "\"%.60s\" is no job; write NAME or NAME/BATCH",
 				text);
-	/* As --beside of predict has it. A name that ends so is written with its batch size. */
+	/* As --co-runners of predict has it. A name that ends so is written with its batch size. */
 	if (!slash && colon && colon > text && colon[1] && !strchr(text, ' ') &&
 	    !colon[1 + strspn(colon + 1, "0123456789")])
 		return hes_fail(err, -EINVAL, "\"%.60s\": write %.*s/%s", text, (int)(colon - text),

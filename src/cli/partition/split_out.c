@@ -199,7 +199,7 @@ static void print_model(const struct partition_answer *a)
 	printf("Predicted from each job alone at several shares (%s)", a->what);
 	if (!m->learnt) {
 		printf(".\n%zu co-run%s of jobs on %s %s %s measured; %s To measure more:\n"
-		       "heshare profile %s --batch %u --beside %s/%u --clocks default -- %s\n",
+		       "heshare profile %s --batch %u --co-runners %s/%u --clocks default -- %s\n",
 		       m->sets, hes_s(m->sets), hes_article(a->g->name), a->g->name,
 		       m->sets == 1 ? "was" : "were",
 		       m->sets ? "they set how much jobs slow each other down."

@@ -46,7 +46,7 @@ static const struct opt profile_opts[] = {
 	  .without = "modelled",
 	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; the word "
 		  "default: do not lock" },
-	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "LIST",
+	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "LIST",
 	  .without = "modelled",
 	  .help = "also run with these co-runners: NAME/BATCH,..., profiled before; a+b: both at "
 		  "once; or NAME/BATCH=COMMAND. Such as bert/8,vgg/4+bert/8" },
@@ -242,8 +242,9 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 		return "--progress counts in the lines of a run, and --iterations in its end: give "
 		       "one of them";
 	if (o->jobs)
-		return o->co_runners ? "--beside needs NAME: --jobs chooses co-runners by itself"
-				     : NULL;
+		return o->co_runners
+			       ? "--co-runners needs NAME: --jobs chooses co-runners by itself"
+			       : NULL;
 	return n_args >= 2 ? NULL
 			   : "NAME -- COMMAND is needed, or --jobs FILE, or --modelled; see "
 			     "heshare profile --help";
@@ -292,7 +293,8 @@ const struct command cmd_profile = {
 	.max_args = MAX_ARGS,
 	.summary = "profile workloads alone and sharing a GPU",
 	.text = "Measures a workload: runs COMMAND, called NAME in the store, on the GPUs of this "
-		"machine at every SM share and clock, alone and with the co-runners of --beside. "
+		"machine at every SM share and clock, alone and with the co-runners of "
+		"--co-runners. "
 		"The store keeps the time of an iteration, power, clock, and the activity of SMs "
 		"and memory. GPUs of one type divide the work.\n\n"
 		"COMMAND must print \"heshare: N iterations\" from time to time, with N counted "
@@ -311,11 +313,11 @@ const struct command cmd_profile = {
 		"With --modelled: draws profiles and samples from the GPU model, with measurement "
 		"noise. Writes DIR/profiles.csv, every workload alone at batch sizes 1 to 64, and "
 		"DIR/samples.csv, random workloads with random co-runners. See docs/gpu-model.md.",
-	.example =
-		"  heshare profile resnet50 --batch 1,8,64 -- python3 serve.py --batch {batch}\n"
-		"  heshare profile bert --shares 30..90:30 --beside resnet50/8 -- python3 bert.py\n"
-		"  heshare profile --jobs jobs.csv --samples 500\n"
-		"  heshare profile --modelled -o profiles",
+	.example = "  heshare profile resnet50 --batch 1,8,64 -- python3 serve.py --batch {batch}\n"
+		   "  heshare profile bert --shares 30..90:30 --co-runners resnet50/8 -- python3 "
+		   "bert.py\n"
+		   "  heshare profile --jobs jobs.csv --samples 500\n"
+		   "  heshare profile --modelled -o profiles",
 	.opts = profile_opts,
 	.opts_size = sizeof(struct profile_opts),
 	.run = run_profile,

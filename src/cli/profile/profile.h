@@ -42,7 +42,7 @@ struct profile_opts {
 struct profile_jobs {
 	struct hes_profiled *v;
 	size_t n;
-	struct hes_co_runners *sets; /* of --beside: indices into v */
+	struct hes_co_runners *sets; /* of --co-runners: indices into v */
 	size_t n_sets;
 	size_t own; /* v[0 .. own - 1] are NAME's, a batch size each; all of them with --jobs */
 };
@@ -58,7 +58,7 @@ int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args,
 			const struct hes_points *known, struct profile_jobs *out,
 			struct hes_err *err);
 void profile_jobs_free(struct profile_jobs *j);
-/** Refuse a list of --beside that is wrong whatever is known. @return 0; -EINVAL, -E2BIG */
+/** Refuse a list of --co-runners that is wrong whatever is known. @return 0; -EINVAL, -E2BIG */
 int profile_co_runners_check(const char *text, struct hes_err *err);
 
 /** Profile GPUs of this machine. @return exit status */

@@ -2,7 +2,7 @@
  * profile_jobs.c - the jobs that `heshare profile` runs, with their commands and co-runners.
  *
  * A command is one line for the shell with workload and batch size filled in. The store keeps it,
- * so --beside needs only a name the next time.
+ * so --co-runners needs only a name the next time.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -214,14 +214,16 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 	slash = strrchr(text, '/');
 	if (slash) {
 		*slash = '\0';
-		rc = hes_parse_u32("--beside: batch size", slash + 1, 1, HES_MAX_BATCH_SIZE,
+		rc = hes_parse_u32("--co-runners: batch size", slash + 1, 1, HES_MAX_BATCH_SIZE,
 				   &batch_size, err);
 	}
 	if (!rc)
-		rc = hes_check_name("--beside: the workload's name", text, HES_NAME_MAX - 1, err);
+		rc = hes_check_name("--co-runners: the workload's name", text, HES_NAME_MAX - 1,
+				    err);
 	if (!rc && strpbrk(text, ",+="))
-		rc = hes_fail(err, -EINVAL,
-			      "--beside: the workload's name: \"%s\" has a comma, + or =", text);
+		rc = hes_fail(
+			err, -EINVAL,
+			"--co-runners: the workload's name: \"%s\" has a comma, + or =", text);
 	if (rc)
 		return rc;
 	there = find_job(j, text, batch_size);
@@ -229,11 +231,12 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 		return there - j->v;
 	point = command || !known ? NULL : known_point(known, text, batch_size);
 	if (!command && known && !point)
-		return hes_fail(err, -ENOENT,
-				"--beside: no command is known of %s at batch size %u: profile it "
-				"first, or say "
-				"--beside %s/%u=COMMAND",
-				text, batch_size, text, batch_size);
+		return hes_fail(
+			err, -ENOENT,
+			"--co-runners: no command is known of %s at batch size %u: profile it "
+			"first, or say "
+			"--co-runners %s/%u=COMMAND",
+			text, batch_size, text, batch_size);
 	rc = add_job(j, text, batch_size,
 		     command ? command
 		     : point ? point->command
@@ -257,7 +260,7 @@ static int add_set(char *text, const struct hes_points *known, struct profile_jo
 		long job;
 
 		if (set->n == HES_MAX_SHARING - 1)
-			return hes_fail(err, -E2BIG, "--beside: more than %d at a time",
+			return hes_fail(err, -E2BIG, "--co-runners: more than %d at a time",
 					HES_MAX_SHARING - 1);
 		job = co_runner_job(part, known, j, err);
 		if (job < 0)
@@ -284,7 +287,7 @@ static int add_co_runners(const char *text, const struct hes_points *known, stru
 			strchr(at, '=') && (!strchr(at, ',') || strchr(at, '=') < strchr(at, ','));
 
 		if (j->n_sets == MAX_SETS)
-			rc = hes_fail(err, -E2BIG, "--beside: more than %d", MAX_SETS);
+			rc = hes_fail(err, -E2BIG, "--co-runners: more than %d", MAX_SETS);
 		part = own_command ? at : strsep(&at, ",");
 		if (!rc)
 			rc = add_set(part, known, j, err);

@@ -201,7 +201,7 @@ static void print_samples(const struct hes_samples *s)
 	if (!s->n)
 		return;
 	printf("\njoining others\n%-16s %6s %7s %6s %7s %7s %14s %9s\n", "GPU type", "batch",
-	       "share %", "MHz", "beside", "their %", "us/iteration", "GPU W");
+	       "share %", "MHz", "co_runners", "their %", "us/iteration", "GPU W");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct hes_sample *r = &s->v[i];
 
@@ -248,7 +248,7 @@ static json_t *point_json(const struct hes_point *p)
 {
 	return json_pack("{s:s, s:i, s:i, s:i, s:s, s:s, s:f, s:o, s:o, s:o, s:i, s:o}", "gpu_type",
 			 p->gpu_type, "batch_size", (int)p->batch_size, "sm_pct", (int)p->sm_pct,
-			 "clock_mhz", (int)p->clock_mhz, "beside", p->co_runners, "command",
+			 "clock_mhz", (int)p->clock_mhz, "co_runners", p->co_runners, "command",
 			 p->command, "iteration_us", p->iteration_us, "time_se",
 			 number_json(p->time_se), "start_s", number_json(p->start_s), "run_s",
 			 number_json(p->run_s), "power_mw", (int)p->power_mw, "memory_mib",
@@ -270,7 +270,7 @@ static json_t *sample_json(const struct hes_sample *r)
 {
 	return json_pack("{s:o, s:i, s:i, s:{s:i, s:i, s:f, s:f, s:f, s:i}, s:f, s:i}", "solo",
 			 solo_json(&r->task), "sm_pct", (int)r->sm_pct, "clock_mhz",
-			 (int)r->clock_mhz, "beside", "residents", (int)r->co_runners.jobs,
+			 (int)r->clock_mhz, "co_runners", "count", (int)r->co_runners.jobs,
 			 "sm_pct", (int)r->co_runners.sm_pct, "sm_util", r->co_runners.sm_util,
 			 "dram_util", r->co_runners.dram_util, "l2_util", r->co_runners.l2_util,
 			 "power_mw", (int)r->co_runners.power_mw, "iteration_us", r->iteration_us,

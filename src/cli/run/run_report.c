@@ -310,7 +310,7 @@ json_t *run_report_json(const struct hes_run_report *r)
 		hes_run_state_names[r->run.state], "jobs_done", (json_int_t)r->done, "jobs_failed",
 		(json_int_t)r->failed, "jobs_early", (json_int_t)r->early, "jobs_waiting",
 		(json_int_t)r->waiting, "jobs_added", (json_int_t)r->added, "repeated",
-		(json_int_t)r->retried, "felled", (json_int_t)r->co_failed, "timeouts",
+		(json_int_t)r->retried, "co_failed", (json_int_t)r->co_failed, "timeouts",
 		(json_int_t)r->timeouts, "clocks_refused", (json_int_t)r->clocks_refused,
 		"clocks_missed", (json_int_t)r->clocks_missed, "samples", (json_int_t)r->samples.n,
 		"longest_gap_s", r->longest_gap_s, "left_out", measure_left_out_json(r->left_out),

@@ -45,7 +45,7 @@ static const struct opt predict_opts[] = {
 	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock),
 	  .arg = "MHZ", .def = "0", .max = 10000,
 	  .help = "SM clock, MHz; 0: the type's default" },
-	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners),
+	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners),
 	  .arg = "LIST",
 	  .help = "co-runners as WORKLOAD:BATCH:SHARE, with commas" },
 	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, store),
@@ -77,19 +77,19 @@ static int add_co_runner(struct query_line *q, char *text, struct hes_err *err)
 	int rc = 0;
 
 	if (!share)
-		return hes_fail(err, -EINVAL, "--beside: \"%.60s\" is not WORKLOAD:BATCH:SHARE",
+		return hes_fail(err, -EINVAL, "--co-runners: \"%.60s\" is not WORKLOAD:BATCH:SHARE",
 				text);
 	*batch++ = '\0';
 	*share++ = '\0';
-	rc = hes_parse_u32("--beside: batch size", batch, 1, HES_MAX_BATCH_SIZE, &size, err);
+	rc = hes_parse_u32("--co-runners: batch size", batch, 1, HES_MAX_BATCH_SIZE, &size, err);
 	if (!rc)
-		rc = hes_parse_u32("--beside: share", share, 1, 100, &setting.sm_pct, err);
+		rc = hes_parse_u32("--co-runners: share", share, 1, 100, &setting.sm_pct, err);
 	if (!rc)
 		rc = hes_profile_find(&q->known->profiles, text, size, q->gpu->name, &solo, err);
 	if (rc)
 		return rc;
 	if (q->co_runners.jobs + 2 > HES_MAX_SHARING)
-		return hes_fail(err, -E2BIG, "--beside: more than %d co-runners",
+		return hes_fail(err, -E2BIG, "--co-runners: more than %d co-runners",
 				HES_MAX_SHARING - 1);
 	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners, &e);
 	hes_predict_load_add(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners);
@@ -234,12 +234,12 @@ static int print_prediction(const struct query_line *q, bool json)
 			"s:o, s:f, s:s, s:f}",
 			"workload", q->task.workload, "batch_size", (int)q->task.batch_size, "gpu",
 			q->gpu->name, "sm_pct", (int)q->setting.sm_pct, "clock_mhz",
-			(int)q->setting.clock_mhz, "neighbours", (int)q->co_runners.jobs,
+			(int)q->setting.clock_mhz, "co_runner_count", (int)q->co_runners.jobs,
 			"iteration_us", e.iteration_us, "slowdown", slowdown, "items_per_s",
 			items_per_s, "power_w", watts, "power_before_w",
 			q->co_runners.power_mw * 1e-3, "added_j_per_item",
 			(watts - q->co_runners.power_mw * 1e-3) / items_per_s, "interval",
-			interval_json(&e, coverage), "novelty", e.widening, "extrapolated",
+			interval_json(&e, coverage), "widening", e.widening, "extrapolated",
 			reasons_json(e.outside), "start_s", q->task.start_s, "known",
 			hes_known_sources[row.source], "time_error", row.time_error));
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n",
@@ -370,7 +370,8 @@ const struct command cmd_predict = {
 		"WORKLOAD with an SM share, a clock and co-runners, and the power of the GPU.\n\n"
 		"Without WORKLOAD, describes the file of --predictor: its training data, names, "
 		"units, and its errors on samples that were held back.",
-	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50",
+	.example =
+		"  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --co-runners vgg16:8:50",
 	.opts = predict_opts,
 	.opts_size = sizeof(struct predict_opts),
 	.run = run_predict,
