@@ -153,6 +153,7 @@ int run_baseline_estimate(const struct hes_run_report *r, const struct hes_jobs 
 void run_baseline_text(FILE *f, const struct run_baseline *b, const struct hes_run_report *r)
 {
 	const size_t n = b->profiled + b->modelled;
+	struct table t = { 0 };
 
 	if (!r->done)
 		return;
@@ -165,23 +166,25 @@ void run_baseline_text(FILE *f, const struct run_baseline *b, const struct hes_r
 	}
 	fprintf(f,
 		"\nagainst one job per GPU at the default clock, estimated for %zu of %zu job%s "
-		"(%zu by profiles, %zu by the GPU model)\n%34s %11s\n",
-		n, r->done, hes_s(r->done), b->profiled, b->modelled, "estimated", "measured");
+		"(%zu by profiles, %zu by the GPU model)\n",
+		n, r->done, hes_s(r->done), b->profiled, b->modelled);
 	if (b->energies)
-		run_report_compare(f, "energy of these jobs", (double)b->alone_mj,
+		run_report_compare(&t, "energy of these jobs", "estimated", (double)b->alone_mj,
 				   (double)b->measured_mj, hes_energy_text, true);
-	if (!b->has_times) {
+	if (b->has_times) {
+		run_report_compare(&t, "average completion", "estimated", b->alone.avg_jct_us,
+				   r->measured.avg_jct_us, hes_time_text, true);
+		run_report_compare(&t, "last job", "estimated", (double)b->alone.makespan_us,
+				   (double)r->measured.makespan_us, hes_time_text, true);
+		run_report_compare(
+			&t, "fleet energy", "estimated", (double)b->alone.fleet_energy_mj,
+			(double)r->measured.fleet_energy_mj, hes_energy_text, r->has_energy);
+	}
+	cli_print_table(&t, f, 2);
+	if (!b->has_times)
 		fputs("  times and fleet energy are not known: not every job is done, has an "
 		      "estimate and has joules\n",
 		      f);
-		return;
-	}
-	run_report_compare(f, "average completion", b->alone.avg_jct_us, r->measured.avg_jct_us,
-			   hes_time_text, true);
-	run_report_compare(f, "last job", (double)b->alone.makespan_us,
-			   (double)r->measured.makespan_us, hes_time_text, true);
-	run_report_compare(f, "fleet energy", (double)b->alone.fleet_energy_mj,
-			   (double)r->measured.fleet_energy_mj, hes_energy_text, r->has_energy);
 }
 
 json_t *run_baseline_json(const struct run_baseline *b, const struct hes_run_report *r)

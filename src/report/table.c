@@ -148,7 +148,7 @@ static const char *value_text(const struct cell *c, char out[64])
 	if (c->kind == CELL_FLAG)
 		return c->count ? "yes" : "no";
 	if (c->kind == CELL_REAL)
-		snprintf(out, 64, "%.*f", c->digits, c->number);
+		snprintf(out, 64, c->digits < 0 ? "%.*g" : "%.*f", abs(c->digits), c->number);
 	else
 		snprintf(out, 64, "%lld", (long long)c->count);
 	return out;

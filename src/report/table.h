@@ -25,7 +25,7 @@ struct cell {
 	enum cell_kind kind;
 	bool known; /* else "-" in the text, null in JSON, nothing in CSV */
 	bool bold;
-	int digits; /* of CELL_REAL, behind the point in the text */
+	int digits; /* of CELL_REAL */
 	int64_t count;
 	double number;
 	const char *text; /* of CELL_TEXT; else shown in place of the number, if it is not NULL */
@@ -36,7 +36,7 @@ struct cell {
 /** NULL is not known. */
 struct cell cell_text(const char *name, const char *heading, const char *text);
 struct cell cell_count(const char *name, const char *heading, int64_t count);
-/** What is not finite is not known. */
+/** What is not finite is not known. @param digits  behind the point; below 0: significant ones */
 struct cell cell_real(const char *name, const char *heading, int digits, double number);
 /** "3 h 52 min" in the text, seconds in JSON and CSV. */
 struct cell cell_time(const char *name, const char *heading, double us);

@@ -267,26 +267,39 @@ static const char *number_text(char out[HES_QUANTITY_MAX], double v)
 	return out;
 }
 
-static void job_row(const struct split_run *r, const struct hes_run_report *report, size_t i,
-		    double rate)
+static struct table jobs_table(const struct split_run *r, const struct hes_run_report *report,
+			       const struct measured *m)
 {
-	const struct hes_run_job *j = &report->jobs[i];
-	const double predicted = r->s->estimate.rate[i];
-	char joules[HES_QUANTITY_MAX], name[2 * HES_NAME_MAX];
+	struct table t = { 0 };
 
-	snprintf(name, sizeof(name), "%s/%u", r->jobs[i].workload, r->jobs[i].batch_size);
-	printf("%-20s %4u", name, r->s->sm_pct[i]);
-	if (report->iterations[i])
-		printf(" %12llu", (unsigned long long)report->iterations[i]);
-	else
-		printf(" %12s", "-");
-	printf(" %11.4g", predicted);
-	if (isnan(rate))
-		printf(" %11s %9s", "-", "");
-	else
-		printf(" %11.4g %+7.1f %%", rate, 100 * (rate / predicted - 1));
-	printf(" %9s  %s\n", j->has_energy ? hes_energy_text(joules, (double)j->energy_mj) : "-",
-	       hes_run_job_state_names[j->state]);
+	for (size_t i = 0; i < r->a->n; i++) {
+		const struct hes_run_job *j = &report->jobs[i];
+		const double predicted = r->s->estimate.rate[i];
+		char name[2 * HES_NAME_MAX], change[HES_QUANTITY_MAX] = "";
+
+		snprintf(name, sizeof(name), "%s/%u", r->jobs[i].workload, r->jobs[i].batch_size);
+		if (!isnan(m->rate[i]))
+			snprintf(change, sizeof(change), "%+.1f %%",
+				 100 * (m->rate[i] / predicted - 1));
+		const struct cell row[] = {
+			cell_text(NULL, "job", name),
+			cell_text("workload", NULL, r->jobs[i].workload),
+			cell_count("batch_size", NULL, r->jobs[i].batch_size),
+			cell_count("sm_pct", "SM %", r->s->sm_pct[i]),
+			cell_text("command", NULL, r->commands[i]),
+			cell_if(report->iterations[i], cell_count("iterations", "iterations",
+								  (int64_t)report->iterations[i])),
+			cell_real("predicted_per_s", "predicted/s", -4, predicted),
+			cell_real("per_s", "measured/s", -4, m->rate[i]),
+			cell_shown(cell_count(NULL, "", 0), change),
+			cell_if(j->has_energy,
+				cell_energy("energy_j", "energy", (double)j->energy_mj)),
+			cell_text("state", "state", hes_run_job_state_names[j->state]),
+			cell_json("failure", job_failure_json(j, report->run.folder, false)),
+		};
+		TABLE_ROW(&t, row);
+	}
+	return t;
 }
 
 static void result_print(const struct split_run *r, const struct hes_run_report *report)
@@ -294,20 +307,21 @@ static void result_print(const struct split_run *r, const struct hes_run_report 
 	const struct hes_run_together *t = &report->together;
 	const struct measured m = measured_of(r, report);
 	const double unit = r->a->objective == HES_PARTITION_SUM ? 1 : 1e3;
+	struct table jobs = jobs_table(r, report, &m), sums = { 0 };
 	char time[HES_QUANTITY_MAX];
 
-	printf("\n%-20s %4s %12s %11s %11s %9s %9s\n", "job", "SM %", "iterations", "predicted/s",
-	       "measured/s", "", "joules");
-	for (size_t i = 0; i < r->a->n; i++)
-		job_row(r, report, i, m.rate[i]);
-	printf("\n%34s %11s\n", "predicted", "measured");
-	run_report_compare(stdout, "GPU power", r->s->estimate.power_w, m.power_w, watts_text,
-			   !isnan(m.power_w));
-	run_report_compare(stdout, unit == 1 ? "iterations per J" : "work per kJ",
+	putchar('\n');
+	cli_print_table(&jobs, stdout, 0);
+	run_report_compare(&sums, "GPU power", "predicted", r->s->estimate.power_w, m.power_w,
+			   watts_text, !isnan(m.power_w));
+	run_report_compare(&sums, unit == 1 ? "iterations per J" : "work per kJ", "predicted",
 			   unit * r->s->per_watt, unit * m.work / m.power_w, number_text,
 			   !isnan(m.work));
-	run_report_compare(stdout, "GPU energy", r->s->estimate.power_w * t->seconds * 1e3,
-			   t->energy_j * 1e3, hes_energy_text, !isnan(m.power_w));
+	run_report_compare(&sums, "GPU energy", "predicted",
+			   r->s->estimate.power_w * t->seconds * 1e3, t->energy_j * 1e3,
+			   hes_energy_text, !isnan(m.power_w));
+	putchar('\n');
+	cli_print_table(&sums, stdout, 2);
 	if (isnan(m.power_w))
 		printf("The jobs never made progress together, so that there is nothing to "
 		       "compare.\n");
@@ -326,25 +340,8 @@ static json_t *result_json(const struct split_run *r, const struct hes_run_repor
 {
 	const struct measured m = measured_of(r, report);
 	const bool together = !isnan(m.power_w);
-	json_t *jobs = json_array();
+	struct table jobs = jobs_table(r, report, &m);
 
-	for (size_t i = 0; i < r->a->n; i++) {
-		const struct hes_run_job *j = &report->jobs[i];
-
-		json_array_append_new(
-			jobs, json_pack("{s:s, s:i, s:i, s:s, s:o, s:f, s:o, s:o, s:s, s:o}",
-					"workload", r->jobs[i].workload, "batch_size",
-					(int)r->jobs[i].batch_size, "sm_pct", (int)r->s->sm_pct[i],
-					"command", r->commands[i], "iterations",
-					report->iterations[i]
-						? json_integer((json_int_t)report->iterations[i])
-						: json_null(),
-					"predicted_per_s", r->s->estimate.rate[i], "per_s",
-					cli_json_maybe(!isnan(m.rate[i]), m.rate[i]), "energy_j",
-					cli_json_maybe(j->has_energy, (double)j->energy_mj * 1e-3),
-					"state", hes_run_job_state_names[j->state], "failure",
-					job_failure_json(j, report->run.folder, false)));
-	}
 	return json_pack("{s:I, s:s, s:i, s:o, s:o, s:f, s:o, s:f, s:o, s:o, s:o}", "run",
 			 (json_int_t)report->run.id, "folder", report->run.folder, "clock_mhz",
 			 (int)r->a->clocks_mhz[r->a->best], "clock_held",
@@ -353,7 +350,8 @@ static json_t *result_json(const struct split_run *r, const struct hes_run_repor
 			 r->s->estimate.power_w, "power_w", cli_json_maybe(together, m.power_w),
 			 "predicted_per_watt", r->s->per_watt, "per_watt",
 			 cli_json_maybe(!isnan(m.work), m.work / m.power_w), "energy_j",
-			 cli_json_maybe(together, report->together.energy_j), "jobs", jobs);
+			 cli_json_maybe(together, report->together.energy_j), "jobs",
+			 table_json(&jobs));
 }
 
 static int result_tell(const struct partition_opts *o, const struct split_run *r,

@@ -489,6 +489,7 @@ static void await_job(const struct pilot *p, const char *id)
 static int watch(const struct pilot *p, struct hes_err *err)
 {
 	struct run_view v = { 0 };
+	struct table t = { 0 };
 	int rc = 0, status = 1;
 
 	for (uint64_t i = 0; i <= p->o->chain; i++) {
@@ -503,7 +504,8 @@ static int watch(const struct pilot *p, struct hes_err *err)
 			 "Slurm job %s ended before its run began; %s/pilot.%s.log says why",
 			 p->ids[0], p->folder, p->ids[0]);
 	if (!rc) {
-		status_print_line(stdout, &v);
+		status_row(&t, &v);
+		cli_print_table(&t, stdout, 0);
 		printf("report: %s/report.json\n", v.run.folder);
 		status = v.run.state != HES_RUN_DONE;
 		if (status)
@@ -519,12 +521,14 @@ static int watch(const struct pilot *p, struct hes_err *err)
 static bool is_done(const struct pilot *p)
 {
 	struct run_view v = { 0 };
+	struct table t = { 0 };
 	const bool done = p->begun && !access(p->store, F_OK) && !look(p, &v, NULL) &&
 			  v.run.state == HES_RUN_DONE;
 
 	if (done) {
 		fputs("every job is done, so nothing is submitted\n", stdout);
-		status_print_line(stdout, &v);
+		status_row(&t, &v);
+		cli_print_table(&t, stdout, 0);
 	}
 	run_view_free(&v);
 	return done;

@@ -98,7 +98,7 @@ static bool in_full(const struct status *s, const struct run_view *v)
 static void print_text(const struct status *s, FILE *f)
 {
 	int64_t failed = 0; /* the last run that ended with jobs that failed */
-	bool lines = false;
+	struct table ended = { 0 };
 
 	if (!s->n)
 		fprintf(f, "no run yet in %s\n", hes_store_path(s->store));
@@ -109,12 +109,13 @@ static void print_text(const struct status *s, FILE *f)
 		}
 	for (size_t i = s->n; i > 0; i--)
 		if (!in_full(s, &s->views[i - 1])) {
-			fputs(lines ? "" : "ended, the last first:\n", f);
-			status_print_line(f, &s->views[i - 1]);
-			lines = true;
+			status_row(&ended, &s->views[i - 1]);
 			if (!failed && s->views[i - 1].failed)
 				failed = s->views[i - 1].run.id;
 		}
+	if (ended.n_rows)
+		fputs("ended, the last first:\n", f);
+	cli_print_table(&ended, f, 0);
 	if (failed)
 		fprintf(f, "heshare status %" PRId64 " says why its jobs failed\n", failed);
 }

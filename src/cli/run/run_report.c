@@ -16,81 +16,89 @@
 #include "app/known_files.h"
 #include "heshare/measure.h"
 
-/* --- text --- */
+/* --- tables --- */
 
-static void put(FILE *f, int width, bool known, run_report_unit *text, double v)
+static void job_row(struct table *t, const struct hes_run_report *r, size_t i)
 {
-	char out[HES_QUANTITY_MAX];
-
-	fprintf(f, " %*s", width, known ? text(out, v) : "-");
-}
-
-static void put_time(FILE *f, bool known, double us)
-{
-	put(f, 11, known, hes_time_text, us);
-}
-
-static void put_energy(FILE *f, bool known, double mj)
-{
-	put(f, 8, known, hes_energy_text, mj);
-}
-
-void run_report_compare(FILE *f, const char *what, double planned, double measured,
-			run_report_unit *text, bool known)
-{
-	fprintf(f, "  %-20s", what);
-	put(f, 11, planned > 0, text, planned);
-	put(f, 11, known, text, measured);
-	if (known && planned > 0)
-		fprintf(f, " %+6.1f %%", 100 * (measured / planned - 1));
-	fputc('\n', f);
-}
-
-static void gpu_row(FILE *f, const struct hes_run_gpu *g, int type_width)
-{
-	hes_visible_put(f, 14, g->gpu);
-	fputc(' ', f);
-	hes_visible_put(f, type_width, g->gpu_type);
-	put_time(f, g->planned_busy_us > 0, (double)g->planned_busy_us);
-	put_time(f, g->measured, (double)g->busy_us);
-	put_energy(f, g->planned_busy_us > 0, (double)g->planned_mj);
-	put_energy(f, g->measured, (double)g->busy_mj);
-	put_energy(f, g->measured, (double)g->idle_mj);
-	fputc('\n', f);
-}
-
-static void gpu_rows(FILE *f, const struct hes_run_report *r)
-{
-	int width = 14;
-
-	for (size_t i = 0; i < r->n_gpus; i++)
-		width = (int)strlen(r->gpus[i].gpu_type) > width ? (int)strlen(r->gpus[i].gpu_type)
-								 : width;
-	fprintf(f, "\n%-14s %-*s %11s %11s %8s %8s %8s\n", "GPU", width, "type", "busy plan.",
-		"measured", "en.plan.", "measured", "idle");
-	for (size_t i = 0; i < r->n_gpus; i++)
-		gpu_row(f, &r->gpus[i], width);
-}
-
-static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)
-{
+	const struct hes_run_job *j = &r->jobs[i];
 	const bool done = j->state == HES_RUN_JOB_DONE, ran = done || j->state == HES_RUN_JOB_EARLY,
 		   planned = j->planned_end_us > j->planned_start_us;
+	const struct cell row[] = {
+		cell_text("job", "job", j->job),
+		cell_text("gpu", "GPU", j->gpu),
+		cell_count("sm_pct", "SM %", j->sm_pct),
+		cell_text("state", "state", hes_run_job_state_names[j->state]),
+		cell_if(ran, cell_time(NULL, "time", (double)(j->end_us - j->start_us))),
+		cell_if(planned, cell_time(NULL, "planned",
+					   (double)(j->planned_end_us - j->planned_start_us))),
+		cell_if(ran, cell_time("start_s", NULL, (double)j->start_us)),
+		cell_if(planned, cell_time("planned_start_s", NULL, (double)j->planned_start_us)),
+		cell_if(ran, cell_time("end_s", "end", (double)j->end_us)),
+		cell_if(planned, cell_time("planned_end_s", "pl. end", (double)j->planned_end_us)),
+		cell_if(done && j->has_energy,
+			cell_energy("attributed_j", "energy", (double)j->energy_mj)),
+		cell_if(planned, cell_energy("planned_j", "pl. en.", (double)r->planned_mj[i])),
+		cell_energy("aborted_j", NULL, (double)j->aborted_mj),
+		cell_count("attempts", "try", r->attempts[i]),
+		cell_text("workload", "workload", j->workload),
+		cell_json("failure", job_failure_json(j, r->run.folder, r->by_node)),
+	};
 
-	hes_visible_put(f, 12, j->job);
-	fputc(' ', f);
-	hes_visible_put(f, 14, j->gpu);
-	fprintf(f, " %4" PRIu32, j->sm_pct);
-	put_time(f, planned, (double)(j->planned_end_us - j->planned_start_us));
-	put_time(f, ran, (double)(j->end_us - j->start_us));
-	put_time(f, planned, (double)j->planned_end_us);
-	put_time(f, ran, (double)j->end_us);
-	put_energy(f, planned, (double)planned_mj);
-	put_energy(f, done && j->has_energy, (double)j->energy_mj);
-	fprintf(f, " %4" PRIu32 "  %-11s  ", attempts, hes_run_job_state_names[j->state]);
-	hes_visible_put(f, 0, j->workload);
-	fputc('\n', f);
+	TABLE_ROW(t, row);
 }
+
+static struct table jobs_table(const struct hes_run_report *r)
+{
+	struct table t = { 0 };
+
+	for (size_t i = 0; i < r->n_jobs; i++)
+		job_row(&t, r, i);
+	return t;
+}
+
+static struct table gpus_table(const struct hes_run_report *r)
+{
+	struct table t = { 0 };
+
+	for (size_t i = 0; i < r->n_gpus; i++) {
+		const struct hes_run_gpu *g = &r->gpus[i];
+		const bool planned = g->planned_busy_us > 0;
+		const struct cell row[] = {
+			cell_text("gpu", "GPU", g->gpu),
+			cell_text("type", "type", g->gpu_type),
+			cell_text("uuid", NULL, g->uuid),
+			cell_if(g->measured, cell_time("busy_s", "busy", (double)g->busy_us)),
+			cell_shown(
+				cell_time("planned_busy_s", "planned", (double)g->planned_busy_us),
+				planned ? NULL : "-"),
+			cell_if(g->measured, cell_energy("busy_j", "energy", (double)g->busy_mj)),
+			cell_shown(cell_energy("planned_j", "planned", (double)g->planned_mj),
+				   planned ? NULL : "-"),
+			cell_if(g->measured, cell_energy("idle_j", "idle", (double)g->idle_mj)),
+		};
+
+		TABLE_ROW(&t, row);
+	}
+	return t;
+}
+
+void run_report_compare(struct table *t, const char *what, const char *heading, double expected,
+			double measured, run_report_unit *unit, bool known)
+{
+	char a[HES_QUANTITY_MAX], b[HES_QUANTITY_MAX], change[HES_QUANTITY_MAX] = "";
+
+	if (known && expected > 0)
+		snprintf(change, sizeof(change), "%+.1f %%", 100 * (measured / expected - 1));
+	const struct cell row[] = {
+		cell_text(NULL, "", what),
+		cell_shown(cell_count(NULL, heading, 0), expected > 0 ? unit(a, expected) : "-"),
+		cell_shown(cell_count(NULL, "measured", 0), known ? unit(b, measured) : "-"),
+		cell_shown(cell_count(NULL, "", 0), change),
+	};
+	TABLE_ROW(t, row);
+}
+
+/* --- text --- */
 
 static void power_cap(FILE *f, const struct hes_run_report *r)
 {
@@ -138,26 +146,29 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 			r->clocks_missed, hes_s(r->clocks_missed));
 }
 
-static void joules_row(FILE *f, const char *what, uint64_t mj)
+static void joules_row(struct table *t, const char *what, uint64_t mj)
 {
-	char energy[HES_QUANTITY_MAX];
+	const struct cell row[] = { cell_text(NULL, "", what), cell_energy(NULL, "", (double)mj) };
 
-	fprintf(f, "  %-33s %8s\n", what, hes_energy_text(energy, (double)mj));
+	TABLE_ROW(t, row);
 }
 
 /* The parts of what the GPUs' counters counted. */
 static void joules_sum(FILE *f, const struct hes_run_report *r)
 {
-	char meter[HES_QUANTITY_MAX];
+	struct table t = { 0 };
+	char meters[64] = "the GPUs' meters";
 
-	fputs("\nwhere the energy went\n", f);
-	joules_row(f, r->done == r->n_jobs ? "jobs" : "jobs that are done", r->jobs_mj);
-	joules_row(f, "aborted and repeated attempts", r->aborted_mj);
-	joules_row(f, "GPUs without a job", r->idle_mj);
+	if (r->sessions > 1)
+		snprintf(meters, sizeof(meters), "the GPUs' meters in %zu sessions", r->sessions);
+	joules_row(&t, r->done == r->n_jobs ? "jobs" : "jobs that are done", r->jobs_mj);
+	joules_row(&t, "aborted and repeated attempts", r->aborted_mj);
+	joules_row(&t, "GPUs without a job", r->idle_mj);
 	if (r->unattributed_mj * 1000 > r->meter_mj)
-		joules_row(f, "jobs in gaps of the readings", r->unattributed_mj);
-	fprintf(f, "  %-33s %8s", "the GPUs' meters", hes_energy_text(meter, (double)r->meter_mj));
-	fprintf(f, r->sessions > 1 ? " in %zu sessions\n" : "\n", r->sessions);
+		joules_row(&t, "jobs in gaps of the readings", r->unattributed_mj);
+	joules_row(&t, meters, r->meter_mj);
+	fputs("\nwhere the energy went\n", f);
+	cli_print_table(&t, f, 2);
 }
 
 /* Whether the plan says how its jobs are known. */
@@ -174,14 +185,14 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 {
 	bool any = r->done > 0, energy = r->has_energy, all = r->done == r->n_jobs;
 
-	fprintf(f, "%-12s %-14s %4s %11s %11s %11s %11s %8s %8s %4s  %-11s  %s\n", "job", "GPU",
-		"SM %", "time plan.", "measured", "end plan.", "measured", "en.plan.", "attrib.",
-		"try", "state", "workload");
-	for (size_t i = 0; i < r->n_jobs; i++)
-		job_row(f, &r->jobs[i], r->planned_mj[i], r->attempts[i]);
+	struct table t = jobs_table(r);
+
+	cli_print_table(&t, f, 0);
 	job_failures_print(f, r->jobs, r->n_jobs, r->run.folder, r->by_node,
 			   "report.json has their last lines");
-	gpu_rows(f, r);
+	fputc('\n', f);
+	t = gpus_table(r);
+	cli_print_table(&t, f, 0);
 	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs,
 		hes_s(r->n_jobs));
 	if (r->added)
@@ -207,16 +218,17 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 		putc('\n', f);
 		cli_known_print(f, r->known);
 	}
-	fprintf(f, "\n%34s %11s\n", "planned", "measured");
-	run_report_compare(f, "average completion", r->part.avg_jct_us, r->measured.avg_jct_us,
-			   hes_time_text, any);
-	run_report_compare(f, "last job", (double)r->part.makespan_us,
+	run_report_compare(&t, "average completion", "planned", r->part.avg_jct_us,
+			   r->measured.avg_jct_us, hes_time_text, any);
+	run_report_compare(&t, "last job", "planned", (double)r->part.makespan_us,
 			   (double)r->measured.makespan_us, hes_time_text, any);
-	run_report_compare(f, all ? "busy energy" : "energy of these jobs",
+	run_report_compare(&t, all ? "busy energy" : "energy of these jobs", "planned",
 			   (double)r->part.busy_energy_mj, (double)r->measured.busy_energy_mj,
 			   hes_energy_text, energy);
-	run_report_compare(f, "fleet energy", (double)r->part.fleet_energy_mj,
+	run_report_compare(&t, "fleet energy", "planned", (double)r->part.fleet_energy_mj,
 			   (double)r->measured.fleet_energy_mj, hes_energy_text, energy);
+	fputc('\n', f);
+	cli_print_table(&t, f, 2);
 	if (energy)
 		joules_sum(f, r);
 	remarks(f, r);
@@ -232,34 +244,6 @@ static json_t *seconds(bool there, int64_t us)
 static json_t *joules(bool there, uint64_t mj)
 {
 	return cli_json_maybe(there, (double)mj * 1e-3);
-}
-
-static json_t *job_json(const struct hes_run_report *r, const struct hes_run_job *j,
-			uint64_t planned_mj, uint32_t attempts)
-{
-	const bool done = j->state == HES_RUN_JOB_DONE, ran = done || j->state == HES_RUN_JOB_EARLY,
-		   planned = j->planned_end_us > j->planned_start_us;
-
-	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
-			 "job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
-			 (json_int_t)j->sm_pct, "state", hes_run_job_state_names[j->state],
-			 "attempts", (json_int_t)attempts, "planned_start_s",
-			 seconds(planned, j->planned_start_us), "planned_end_s",
-			 seconds(planned, j->planned_end_us), "start_s", seconds(ran, j->start_us),
-			 "end_s", seconds(ran, j->end_us), "planned_j", joules(planned, planned_mj),
-			 "attributed_j", joules(done && j->has_energy, j->energy_mj), "aborted_j",
-			 (double)j->aborted_mj * 1e-3, "failure",
-			 job_failure_json(j, r->run.folder, r->by_node));
-}
-
-static json_t *gpu_json(const struct hes_run_gpu *g)
-{
-	return json_pack("{s:s, s:s, s:s, s:f, s:o, s:f, s:o, s:o}", "gpu", g->gpu, "type",
-			 g->gpu_type, "uuid", g->uuid, "planned_busy_s",
-			 (double)g->planned_busy_us * 1e-6, "busy_s",
-			 seconds(g->measured, g->busy_us), "planned_j",
-			 (double)g->planned_mj * 1e-3, "busy_j", joules(g->measured, g->busy_mj),
-			 "idle_j", joules(g->measured, g->idle_mj));
 }
 
 /* The parts sum to the meter. */
@@ -294,14 +278,9 @@ static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
 
 json_t *run_report_json(const struct hes_run_report *r)
 {
-	json_t *jobs = json_array(), *gpus = json_array();
 	const bool planned = r->planned.makespan_us > 0;
+	struct table jobs = jobs_table(r), gpus = gpus_table(r);
 
-	for (size_t i = 0; i < r->n_jobs; i++)
-		json_array_append_new(jobs,
-				      job_json(r, &r->jobs[i], r->planned_mj[i], r->attempts[i]));
-	for (size_t i = 0; i < r->n_gpus; i++)
-		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
 	return json_pack(
 		"{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, "
 		"s:o, s:o, "
@@ -317,6 +296,6 @@ json_t *run_report_json(const struct hes_run_report *r)
 		"planned", totals_json(&r->planned, planned, planned), "part",
 		totals_json(&r->part, r->done > 0 && planned, planned), "measured",
 		totals_json(&r->measured, r->done > 0, r->has_energy), "energy", joules_json(r),
-		"power_cap", power_cap_json(r), "jobs", jobs, "gpus", gpus, "jobs_known",
-		is_known(r) ? cli_known_json(r->known) : NULL);
+		"power_cap", power_cap_json(r), "jobs", table_json(&jobs), "gpus",
+		table_json(&gpus), "jobs_known", is_known(r) ? cli_known_json(r->known) : NULL);
 }

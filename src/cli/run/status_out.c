@@ -94,58 +94,83 @@ static void print_amounts(FILE *f, const struct run_view *v)
 		fputs("  power, progress and times left are not there yet\n", f);
 }
 
-static void print_gpus(FILE *f, const struct hes_run_live *l)
+static struct table gpus_table(const struct run_view *v)
 {
-	char joules[HES_QUANTITY_MAX];
+	struct table t = { 0 };
 
-	fprintf(f, "\n  %-16s %8s %8s %10s\n", "GPU", "W", "MHz", "energy");
-	for (size_t i = 0; i < l->n_gpus; i++) {
-		const struct hes_run_live_gpu *g = &l->gpus[i];
+	for (size_t i = 0; i < v->n_gpus; i++) {
+		const struct hes_run_gpu *g = &v->gpus[i];
+		const struct hes_run_live_gpu none = { 0 }, *live = NULL;
 
-		fputs("  ", f);
-		hes_visible_put(f, 16, g->gpu);
-		if (g->has_power)
-			fprintf(f, " %8.0f", g->power_w);
-		else
-			fprintf(f, " %8s", "-");
-		if (g->clock_mhz)
-			fprintf(f, " %8" PRIu32, g->clock_mhz);
-		else
-			fprintf(f, " %8s", "-");
-		fprintf(f, " %10s\n",
-			g->has_energy ? hes_energy_text(joules, g->energy_j * 1e3) : "-");
+		for (size_t k = 0; v->has_live && k < v->live.n_gpus && !live; k++)
+			live = strcmp(v->live.gpus[k].gpu, g->gpu) == 0 ? &v->live.gpus[k] : NULL;
+		const struct hes_run_live_gpu *now = v->has_power && live ? live : &none;
+		const struct cell row[] = {
+			cell_text("gpu", "GPU", g->gpu),
+			cell_text("type", NULL, g->gpu_type),
+			cell_text("uuid", NULL, g->uuid),
+			cell_if(now->has_power, cell_real("power_w", "W", 0, now->power_w)),
+			cell_if(now->clock_mhz, cell_count("clock_mhz", "MHz", now->clock_mhz)),
+			cell_if(live ? live->has_energy : g->measured,
+				cell_energy("energy_j", "energy",
+					    live ? live->energy_j * 1e3
+						 : (double)(g->busy_mj + g->idle_mj))),
+		};
+		TABLE_ROW(&t, row);
 	}
+	return t;
 }
 
-static void print_running(FILE *f, const struct run_view *v)
+/* @param j  with its attempt @r; NULL: it does not run */
+static void job_row(struct table *t, const struct run_view *v, const struct hes_run_job *j,
+		    const struct run_view_job *r)
 {
-	char left[HES_QUANTITY_MAX], done[32], clock[16];
+	const bool over = j->state != HES_RUN_JOB_WAITING;
+	const uint32_t mhz = r ? r->attempt->clock_mhz : 0;
+	const uint64_t iterations = r ? r->iterations : 0;
+	const double done = r ? r->done : -1;
+	char progress[32] = "-";
 
-	fprintf(f, "\n  %-16s %-16s %5s %6s %9s %12s  %s\n", "job", "GPU", "SM %", "MHz", "done",
-		"time left", "workload");
-	for (size_t i = 0; i < v->n_running; i++) {
-		const struct run_view_job *r = &v->running[i];
+	if (done >= 0)
+		snprintf(progress, sizeof(progress), "%.0f %%", done * 100);
+	else if (iterations)
+		snprintf(progress, sizeof(progress), "at %" PRIu64, iterations);
+	const struct cell row[] = {
+		cell_text("job", "job", j->job),
+		cell_text("gpu", "GPU", j->gpu),
+		cell_count(NULL, "SM %", r ? r->attempt->sm_pct : j->sm_pct),
+		cell_count("sm_pct", NULL, j->sm_pct),
+		cell_if(mhz, cell_count("clock_mhz", "MHz", mhz)),
+		cell_text("state", NULL, r ? "running" : hes_run_job_state_names[j->state]),
+		cell_flag("added", NULL, j->arrival_us > 0),
+		cell_shown(cell_if(done >= 0, cell_real("done", "done", 0, done)), progress),
+		cell_if(r && r->has_left,
+			cell_time("left_s", "time left", r ? (double)r->left_us : 0)),
+		cell_text("workload", "workload", j->workload),
+		cell_time("planned_end_s", NULL, (double)j->planned_end_us),
+		cell_if(over || r, cell_time("start_s", NULL,
+					     (double)(r ? r->attempt->started_us : j->start_us))),
+		cell_if(over, cell_time("end_s", NULL, (double)j->end_us)),
+		cell_if(iterations, cell_count("iterations", NULL, (int64_t)iterations)),
+		cell_if(over && j->has_energy,
+			cell_energy("attributed_j", NULL, (double)j->energy_mj)),
+		cell_json("failure", job_failure_json(j, v->run.folder, v->by_node)),
+	};
+	TABLE_ROW(t, row);
+}
 
-		snprintf(done, sizeof(done), "-");
-		if (r->done >= 0)
-			snprintf(done, sizeof(done), "%.0f %%", r->done * 100);
-		else if (r->iterations)
-			snprintf(done, sizeof(done), "at %" PRIu64, r->iterations);
-		snprintf(clock, sizeof(clock), "%" PRIu32, r->attempt->clock_mhz);
-		fputs("  ", f);
-		hes_visible_put(f, 16, r->job->job);
-		fputc(' ', f);
-		hes_visible_put(f, 16, r->job->gpu);
-		fprintf(f, " %5" PRIu32 " %6s %9s %12s  ", r->attempt->sm_pct,
-			r->attempt->clock_mhz ? clock : "-", done,
-			r->has_left ? time_text(left, r->left_us) : "-");
-		hes_visible_put(f, 0, r->job->workload);
-		fputc('\n', f);
-	}
+static struct table running_table(const struct run_view *v)
+{
+	struct table t = { 0 };
+
+	for (size_t i = 0; i < v->n_running; i++)
+		job_row(&t, v, v->running[i].job, &v->running[i]);
+	return t;
 }
 
 void status_print(FILE *f, const struct run_view *v)
 {
+	struct table gpus = gpus_table(v), running = running_table(v);
 	char more[64];
 
 	snprintf(more, sizeof(more), "heshare status %" PRId64 " --json has all of them",
@@ -153,26 +178,37 @@ void status_print(FILE *f, const struct run_view *v)
 	print_state(f, v);
 	print_counts(f, v);
 	print_amounts(f, v);
-	if (v->has_live && v->runner == RUN_VIEW_ALIVE)
-		print_gpus(f, &v->live);
-	if (v->n_running)
-		print_running(f, v);
+	if (v->has_live && v->runner == RUN_VIEW_ALIVE) {
+		fputc('\n', f);
+		cli_print_table(&gpus, f, 2);
+	}
+	if (v->n_running) {
+		fputc('\n', f);
+		cli_print_table(&running, f, 2);
+	}
+	table_free(&gpus);
+	table_free(&running);
 	job_failures_print(f, v->jobs, v->n_jobs, v->run.folder, v->by_node, more);
 }
 
-void status_print_line(FILE *f, const struct run_view *v)
+void status_row(struct table *t, const struct run_view *v)
 {
-	char took[HES_QUANTITY_MAX], joules[HES_QUANTITY_MAX], when[20], early[40] = "";
+	char when[20], jobs[64];
 
 	cli_format_when(v->run.started_us, when);
-	if (v->early)
-		snprintf(early, sizeof(early), ", %zu ended early", v->early);
-	fprintf(f, "run %-4" PRId64 " %-8s %s  %4zu of %zu job%s done, %zu failed%s  %12s %10s  ",
-		v->run.id, hes_run_state_names[v->run.state], when, v->done, v->n_jobs,
-		hes_s(v->n_jobs), v->failed, early, time_text(took, v->now_us),
-		v->has_energy ? hes_energy_text(joules, v->energy_j * 1e3) : "-");
-	hes_visible_put(f, 0, run_plan_name(&v->run));
-	fputc('\n', f);
+	snprintf(jobs, sizeof(jobs), "%zu of %zu", v->done, v->n_jobs);
+	const struct cell row[] = {
+		cell_count(NULL, "run", v->run.id),
+		cell_text(NULL, "state", hes_run_state_names[v->run.state]),
+		cell_text(NULL, "started, UTC", when),
+		cell_shown(cell_count(NULL, "jobs done", 0), jobs),
+		cell_count(NULL, "failed", (int64_t)v->failed),
+		cell_count(NULL, "early", (int64_t)v->early),
+		cell_time(NULL, "time", (double)v->now_us),
+		cell_if(v->has_energy, cell_energy(NULL, "energy", v->energy_j * 1e3)),
+		cell_text(NULL, "plan", run_plan_name(&v->run)),
+	};
+	TABLE_ROW(t, row);
 }
 
 /* --- JSON --- */
@@ -182,65 +218,26 @@ static json_t *seconds(bool there, int64_t us)
 	return cli_json_maybe(there, (double)us * 1e-6);
 }
 
-static json_t *job_json(const struct run_view *v, const struct hes_run_job *j,
-			const struct run_view_job *r)
-{
-	const bool over = j->state != HES_RUN_JOB_WAITING;
-	const uint32_t mhz = r ? r->attempt->clock_mhz : 0;
-
-	return json_pack(
-		"{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-		"job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
-		(json_int_t)j->sm_pct, "clock_mhz", cli_json_maybe(mhz > 0, mhz), "state",
-		r ? "running" : hes_run_job_state_names[j->state], "added", j->arrival_us > 0,
-		"planned_end_s", (double)j->planned_end_us * 1e-6, "start_s",
-		seconds(over || r, r ? r->attempt->started_us : j->start_us), "end_s",
-		seconds(over, j->end_us), "done",
-		cli_json_maybe(r && r->done >= 0, r ? r->done : 0), "iterations",
-		r && r->iterations ? json_integer((json_int_t)r->iterations) : json_null(),
-		"left_s", seconds(r && r->has_left, r ? r->left_us : 0), "attributed_j",
-		cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3), "failure",
-		job_failure_json(j, v->run.folder, v->by_node));
-}
-
 static json_t *jobs_json(const struct run_view *v)
 {
-	json_t *out = json_array();
+	struct table t = { 0 };
 
 	for (size_t i = 0; i < v->n_jobs; i++) {
 		const struct run_view_job *running = NULL;
 
 		for (size_t k = 0; k < v->n_running && !running; k++)
 			running = v->running[k].job == &v->jobs[i] ? &v->running[k] : NULL;
-		json_array_append_new(out, job_json(v, &v->jobs[i], running));
+		job_row(&t, v, &v->jobs[i], running);
 	}
-	return out;
-}
-
-static json_t *gpu_json(const struct run_view *v, const struct hes_run_gpu *g)
-{
-	const struct hes_run_live_gpu *live = NULL;
-
-	for (size_t i = 0; v->has_live && i < v->live.n_gpus && !live; i++)
-		live = strcmp(v->live.gpus[i].gpu, g->gpu) == 0 ? &v->live.gpus[i] : NULL;
-	return json_pack(
-		"{s:s, s:s, s:s, s:o, s:o, s:o}", "gpu", g->gpu, "type", g->gpu_type, "uuid",
-		g->uuid, "power_w",
-		cli_json_maybe(v->has_power && live && live->has_power, live ? live->power_w : 0),
-		"clock_mhz",
-		cli_json_maybe(v->has_power && live && live->clock_mhz, live ? live->clock_mhz : 0),
-		"energy_j",
-		cli_json_maybe(live ? live->has_energy : g->measured,
-			       live ? live->energy_j : (double)(g->busy_mj + g->idle_mj) * 1e-3));
+	return table_json(&t);
 }
 
 json_t *status_json(const struct run_view *v, bool all)
 {
 	const bool alive = v->runner == RUN_VIEW_ALIVE && v->has_live;
-	json_t *gpus = json_array(), *warnings = json_array(), *doc;
+	struct table gpus = gpus_table(v);
+	json_t *warnings = json_array(), *doc;
 
-	for (size_t i = 0; i < v->n_gpus; i++)
-		json_array_append_new(gpus, gpu_json(v, &v->gpus[i]));
 	for (size_t i = 0; i < 2 && *v->warnings[i]; i++)
 		json_array_append_new(warnings, json_string(v->warnings[i]));
 	doc = json_pack(
@@ -257,7 +254,7 @@ json_t *status_json(const struct run_view *v, bool all)
 			v->live.left_us > v->age_us ? v->live.left_us - v->age_us : 0),
 		"power_w", cli_json_maybe(v->has_power, v->power_w), "energy_j",
 		cli_json_maybe(v->has_energy, v->energy_j), "age_s",
-		seconds(v->has_live, v->age_us), "warnings", warnings, "gpus", gpus);
+		seconds(v->has_live, v->age_us), "warnings", warnings, "gpus", table_json(&gpus));
 	if (doc && all)
 		json_object_set_new(doc, "jobs", jobs_json(v));
 	return doc;

@@ -8,11 +8,12 @@
 #include <stdio.h>
 
 #include "app/run_view.h"
+#include "report/table.h"
 
 /** A run that goes on, or was named: its jobs that run, and its GPUs. */
 void status_print(FILE *f, const struct run_view *v);
-/** A run that has ended, in a line. */
-void status_print_line(FILE *f, const struct run_view *v);
+/** Add a run that has ended. */
+void status_row(struct table *t, const struct run_view *v);
 /** @param all  also each job */
 json_t *status_json(const struct run_view *v, bool all);
 
