@@ -52,7 +52,6 @@ LAYERS = {
         "sim",
         "arbiter",
         "report",
-        "cli",  # until its texts and options are out of src/app
     ],
     "cluster": [
         "base",
@@ -164,7 +163,7 @@ HEADERS = {
 }
 
 # Only programs talk to people, end the process or look at the world around them.
-PROGRAMS = {"cli", "cluster", "app"}
+PROGRAMS = {"cli", "cluster"}
 NOT_IN_LIBRARY = re.compile(
     r"\b(exit|_exit|abort|printf|puts|putchar|perror|getenv|setenv|system|popen)\s*\("
 )

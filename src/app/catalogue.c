@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/data.h"
 #include "base/file.h"
+#include "base/plural.h"
 
 #define TYPES_FILE     "gpu_types.yaml"
 #define WORKLOADS_FILE "workloads.yaml"
@@ -39,14 +41,16 @@ static int add_if_there(add_fn *add, void *to, const char *path, struct hes_err 
 }
 
 /* The machine's file and the user's, then @path. */
-static int add_files(add_fn *add, void *to, const char *name, const char *path, struct hes_err *err)
+static int add_files(const struct hes_app *app, add_fn *add, void *to, const char *name,
+		     const char *path, struct hes_err *err)
 {
 	char file[64], *own = NULL;
 	int rc;
 
 	snprintf(file, sizeof(file), "/etc/heshare/%s", name);
 	rc = add_if_there(add, to, file, err);
-	if (!rc && !hes_user_file(getenv("XDG_CONFIG_HOME"), getenv("HOME"), ".config", name, &own))
+	if (!rc && !hes_user_file(app_variable(app, "XDG_CONFIG_HOME"), app_variable(app, "HOME"),
+				  ".config", name, &own))
 		rc = add_if_there(add, to, own, err);
 	free(own);
 	return rc || !path ? rc : add(to, path, err);
@@ -78,13 +82,13 @@ static void limit_present(const struct hes_devices *d, struct hes_catalogue *c)
 	}
 }
 
-/* GPUs that NVML cannot describe get no row: who needs one of them learns why by cli_gpu_type(). */
-static int add_present(struct hes_catalogue *c, struct hes_err *err)
+/* GPUs that NVML cannot describe get no row: who needs one of them learns why by app_gpu_type(). */
+static int add_present(const struct hes_app *app, struct hes_catalogue *c, struct hes_err *err)
 {
 	struct hes_devices *d;
 	int rc = 0;
 
-	if (cli_devices_open(c, &d, NULL))
+	if (app_devices_open(app, c, &d, NULL))
 		return 0;
 	for (size_t i = 0; i < hes_devices_count(d) && !rc; i++) {
 		struct hes_gpu_type g;
@@ -103,18 +107,18 @@ static int add_present(struct hes_catalogue *c, struct hes_err *err)
 	return rc;
 }
 
-int cli_catalogue_load(const char *path, bool present, struct hes_catalogue *out,
-		       struct hes_err *err)
+int app_catalogue_load(const struct hes_app *app, const char *path, bool present,
+		       struct hes_catalogue *out, struct hes_err *err)
 {
 	struct hes_catalogue c;
 	int rc = hes_catalogue_load(NULL, &c, err);
 
 	if (rc)
 		return rc;
-	rc = add_files(add_types, &c, TYPES_FILE, path, err);
+	rc = add_files(app, add_types, &c, TYPES_FILE, path, err);
 	c.own = path;
 	if (!rc && present)
-		rc = add_present(&c, err);
+		rc = add_present(app, &c, err);
 	if (rc)
 		hes_catalogue_free(&c);
 	else
@@ -122,7 +126,7 @@ int cli_catalogue_load(const char *path, bool present, struct hes_catalogue *out
 	return rc;
 }
 
-const struct hes_gpu_type *cli_gpu_type(const struct hes_devices *d, size_t i,
+const struct hes_gpu_type *app_gpu_type(const struct hes_devices *d, size_t i,
 					const struct hes_catalogue *c, struct hes_err *err)
 {
 	const struct hes_gpu_type *g = type_of(d, i, c, NULL);
@@ -134,25 +138,25 @@ const struct hes_gpu_type *cli_gpu_type(const struct hes_devices *d, size_t i,
 	return g;
 }
 
-void cli_model_tell_derived(const struct hes_model *m, const struct hes_gpu_type *const *types,
-			    size_t n)
+void app_model_tell_derived(const struct hes_app *app, const struct hes_model *m,
+			    const struct hes_gpu_type *const *types, size_t n)
 {
 	char names[400];
 
 	hes_model_derived(m, types, n, names, sizeof(names));
 	if (*names)
-		fprintf(stderr,
-			"heshare: derived from data sheets, not fitted to measurements: %s; %s "
-			"(docs/gpu-model.md)\n",
+		app_say(app,
+			"derived from data sheets, not fitted to measurements: %s; %s "
+			"(docs/gpu-model.md)",
 			names, HES_MODEL_DERIVED_ERROR);
 }
 
-int cli_model_load(const char *physics, const struct hes_catalogue *c,
+int app_model_load(const struct hes_app *app, const char *physics, const struct hes_catalogue *c,
 		   const struct hes_gpu_type *const *use, size_t n_use, struct hes_model **out,
 		   struct hes_err *err)
 {
 	struct hes_model *m = NULL;
-	const bool second = physics && strcmp(physics, CLI_SECOND_PHYSICS) == 0;
+	const bool second = physics && strcmp(physics, APP_SECOND_PHYSICS) == 0;
 	int rc = hes_model_load(second ? NULL : physics, &m, err);
 
 	if (!rc && second)
@@ -160,12 +164,39 @@ int cli_model_load(const char *physics, const struct hes_catalogue *c,
 	if (!rc)
 		rc = hes_model_derive(m, c, err);
 	if (!rc)
-		rc = add_files(add_workloads, m, WORKLOADS_FILE, c->own, err);
+		rc = add_files(app, add_workloads, m, WORKLOADS_FILE, c->own, err);
 	if (rc) {
 		hes_model_free(m);
 		return rc;
 	}
-	cli_model_tell_derived(m, use, n_use);
+	app_model_tell_derived(app, m, use, n_use);
 	*out = m;
 	return 0;
+}
+
+int app_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out,
+		   struct hes_err *err)
+{
+	static const char built_in[] = "fleets/heshare.yaml";
+	const char *text;
+	size_t len;
+
+	if (path)
+		return hes_fleet_load(path, c, out, err);
+	text = hes_data_find(built_in, &len);
+	return hes_fleet_parse(built_in, text, len, c, out, err);
+}
+
+int app_cap_check(double cap_w, const struct hes_fleet *f, struct hes_err *err)
+{
+	uint64_t idle_mw = 0;
+
+	for (size_t g = 0; g < f->n; g++)
+		idle_mw += f->gpus[g].type->idle_power_mw;
+	if (cap_w <= 0 || cap_w * 1e3 >= (double)idle_mw)
+		return 0;
+	return hes_fail(err, -ERANGE,
+			"--power-cap: %g W is below the %g W that the %zu GPU%s draw%s idle; give "
+			"more, or 0 for no cap",
+			cap_w, (double)idle_mw * 1e-3, f->n, hes_s(f->n), f->n == 1 ? "s" : "");
 }

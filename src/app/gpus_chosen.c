@@ -1,194 +1,23 @@
 /*
- * gpus_chosen.c - show and choose GPUs; see gpus_chosen.h.
+ * gpus_chosen.c - choose GPUs, and make fleets of them; see gpus_chosen.h.
  */
 #include "app/gpus_chosen.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "app/catalogue.h"
 #include "app/gpus_visible.h"
-#include "heshare/activity.h"
-#include "heshare/capabilities.h"
-#include "launch/contexts.h"
+#include "base/texts.h"
 
-#define MIB (1024 * 1024)
-
-/* What a GPU can, for programs. */
-static const struct {
-	enum hes_device_can can;
-	const char *name;
-} abilities[] = {
-	{ HES_CAN_READ_POWER, "read_power" }, { HES_CAN_READ_ENERGY, "read_energy" },
-	{ HES_CAN_READ_CLOCK, "read_clock" }, { HES_CAN_READ_REASONS, "read_reasons" },
-	{ HES_CAN_LOCK_CLOCK, "lock_clock" }, { HES_CAN_LIMIT_POWER, "limit_power" },
-};
-#define N_ABILITIES (sizeof(abilities) / sizeof(abilities[0]))
-
-/* A GPU as it is now. */
-struct shown {
-	size_t index;
-	struct hes_device_info info;
-	struct hes_reading reading;
-	enum hes_activity_from activity;
-	struct hes_missing_capability lacks[HES_CAPABILITIES];
-	long n_lacks;
-	struct hes_contexts contexts;
-};
-
-static json_t *lacks_json(const struct shown *s)
+int gpus_look(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
+	      struct gpus_seen *out, struct hes_err *err)
 {
-	json_t *o = json_array();
-
-	for (long k = 0; k < s->n_lacks; k++)
-		json_array_append_new(o,
-				      json_pack("{s:s, s:s, s:s}", "capability",
-						hes_capability_name(s->lacks[k].capability), "why",
-						s->lacks[k].why, "do", s->lacks[k].what_to_do));
-	return o;
-}
-
-static json_t *contexts_json(const struct shown *s)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < s->contexts.n; i++) {
-		const struct hes_context *c = &s->contexts.v[i];
-
-		if (!c->server)
-			json_array_append_new(
-				list, json_pack("{s:I, s:s, s:o}", "pid", (json_int_t)c->id.pid,
-						"name", c->name, "memory_mib",
-						cli_json_maybe(c->has_memory,
-							       (double)(c->memory_bytes / MIB))));
-	}
-	return list;
-}
-
-/* What else runs on the GPUs: jobs share them with it. */
-static void print_contexts(const struct shown *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < s[i].contexts.n; k++) {
-			char text[160];
-
-			if (s[i].contexts.v[k].server)
-				continue;
-			hes_context_text(&s[i].contexts.v[k], text, sizeof(text));
-			printf("GPU %zu is not free: %s has a context there\n", s[i].index, text);
-		}
-}
-
-static void shown_free(struct shown *s, size_t n)
-{
-	for (size_t i = 0; s && i < n; i++)
-		hes_contexts_free(&s[i].contexts);
-	free(s);
-}
-
-static json_t *can_json(const struct hes_device_info *b)
-{
-	json_t *can = json_array();
-
-	for (size_t k = 0; k < N_ABILITIES; k++)
-		if (b->can & abilities[k].can)
-			json_array_append_new(can, json_string(abilities[k].name));
-	return can;
-}
-
-static void gpu_row(struct table *t, const struct shown *s)
-{
-	const struct hes_device_info *b = &s->info;
-	const struct hes_reading *r = &s->reading;
-	const struct cell row[] = {
-		cell_count("index", "GPU", (int64_t)s->index),
-		cell_text("name", "name", b->name),
-		cell_text("type", "type", *b->type ? b->type : NULL),
-		cell_if(b->memory_bytes,
-			cell_count("memory_mib", "MiB", (int64_t)(b->memory_bytes / MIB))),
-		cell_if(r->has & HES_HAS_MEMORY, cell_real("memory_used_mib", "used", 0,
-							   (double)r->memory_used_bytes / MIB)),
-		cell_if(r->has & HES_HAS_POWER, cell_real("power_w", "W", 0, r->power_mw * 1e-3)),
-		cell_if(b->power_limit_mw,
-			cell_real("power_limit_w", "limit", 0, b->power_limit_mw * 1e-3)),
-		cell_if(r->has & HES_HAS_CLOCK, cell_count("clock_mhz", "MHz", r->clock_mhz)),
-		cell_if(r->has & HES_HAS_TEMPERATURE,
-			cell_count("temperature_c", "C", r->temperature_c)),
-		cell_if(r->has & HES_HAS_UTILISATION,
-			cell_count("busy_pct", "busy %", r->busy_pct)),
-		cell_text("uuid", "UUID", b->uuid),
-		cell_text("bus", NULL, b->bus),
-		cell_json("can", can_json(b)),
-		cell_text("activity", NULL, hes_activity_from_name(s->activity)),
-		cell_json("missing", lacks_json(s)),
-		cell_json("contexts", contexts_json(s)),
-	};
-
-	TABLE_ROW(t, row);
-}
-
-static bool lacks(const struct shown *s, const struct hes_missing_capability *l)
-{
-	for (long k = 0; k < s->n_lacks; k++)
-		if (s->lacks[k].capability == l->capability && strcmp(s->lacks[k].why, l->why) == 0)
-			return true;
-	return false;
-}
-
-/* "GPUs 0-3, 6" of those that lack the same. */
-static void print_who(FILE *f, const struct shown *s, size_t n,
-		      const struct hes_missing_capability *l)
-{
-	size_t many = 0, runs = 0;
-
-	for (size_t i = 0; i < n; i++)
-		many += lacks(&s[i], l);
-	fprintf(f, "GPU%s ", many > 1 ? "s" : "");
-	for (size_t i = 0; i < n; i++) {
-		size_t last = i;
-
-		if (!lacks(&s[i], l))
-			continue;
-		while (last + 1 < n && s[last + 1].index == s[last].index + 1 &&
-		       lacks(&s[last + 1], l))
-			last++;
-		fprintf(f, "%s%zu", runs++ ? ", " : "", s[i].index);
-		if (last > i)
-			fprintf(f, "-%zu", s[last].index);
-		i = last;
-	}
-}
-
-/* Each lack once, with all GPUs that have it. @instead  NULL: all capabilities, with what to do;
- * else what happens without @capability */
-static void print_lacks(FILE *f, const struct shown *s, size_t n, enum hes_capability capability,
-			const char *instead)
-{
-	for (size_t i = 0; i < n; i++)
-		for (long k = 0; k < s[i].n_lacks; k++) {
-			const struct hes_missing_capability *l = &s[i].lacks[k];
-			size_t first = 0;
-
-			while (!lacks(&s[first], l))
-				first++;
-			if (first < i || (instead && l->capability != capability))
-				continue;
-			print_who(f, s, n, l);
-			if (instead)
-				fprintf(f, ": %s; %s\n", l->why, instead);
-			else
-				fprintf(f, ": %s\n    to do: %s\n", l->why, l->what_to_do);
-		}
-}
-
-static int look(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
-		struct shown *out, struct hes_err *err)
-{
-	struct shown s = { .index = i };
+	struct gpus_seen s = { .index = i };
 	int rc = hes_device_info(d, i, &s.info, err);
 
 	if (!rc)
@@ -202,112 +31,53 @@ static int look(const struct hes_devices *d, size_t i, const struct hes_mps_stat
 	return 0;
 }
 
-/* A lost GPU is reported among the others, and the command fails. */
-static int show(const struct hes_devices *d, bool json)
+static bool gpu_lacks(const struct gpus_seen *s, const struct hes_missing_capability *l)
 {
-	struct shown *s = calloc(hes_devices_count(d) + 1, sizeof(*s));
-	struct hes_mps_status mps;
-	struct table t = { 0 };
-	struct hes_err err;
-	int status = 0;
-	size_t n = 0;
+	for (long k = 0; k < s->n_lacks; k++)
+		if (s->lacks[k].capability == l->capability && strcmp(s->lacks[k].why, l->why) == 0)
+			return true;
+	return false;
+}
 
-	if (!s) {
-		hes_fail(&err, -ENOMEM, "no memory for %zu GPUs", hes_devices_count(d));
-		return cli_fail("gpus", &err);
+/* "GPUs 0-3, 6" of those that lack the same. */
+static void name_lacking(const struct gpus_seen *s, size_t n,
+			 const struct hes_missing_capability *l, char *out, size_t size)
+{
+	size_t many = 0;
+	char list[GPUS_LIST_MAX] = "";
+
+	for (size_t i = 0; i < n; i++) {
+		size_t last = i;
+
+		if (!gpu_lacks(&s[i], l))
+			continue;
+		while (last + 1 < n && s[last + 1].index == s[last].index + 1 &&
+		       gpu_lacks(&s[last + 1], l))
+			last++;
+		hes_text_add(list, sizeof(list), ", ", last > i ? "%zu-%zu" : "%zu", s[i].index,
+			     s[last].index);
+		many += last - i + 1;
+		i = last;
 	}
-	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
-	for (size_t i = 0; i < hes_devices_count(d); i++) {
-		if (look(d, i, &mps, &s[n], &err))
-			status = cli_fail("gpus", &err);
-		else
-			hes_contexts_look(d, i, NULL, 0, &s[n++].contexts, NULL);
-	}
+	snprintf(out, size, "GPU%s %s", many > 1 ? "s" : "", list);
+}
+
+void gpus_lacks(const struct gpus_seen *s, size_t n, gpus_lack_fn *each, void *ctx)
+{
+	char gpus[GPUS_LIST_MAX + 8];
+
 	for (size_t i = 0; i < n; i++)
-		gpu_row(&t, &s[i]);
-	if (json) {
-		status = cli_print_json(table_json(&t)) ? 1 : status;
-	} else {
-		cli_print_table(&t, stdout, 0);
-		print_lacks(stdout, s, n, HES_CAPABILITY_MPS, NULL);
-		print_contexts(s, n);
-	}
-	shown_free(s, n);
-	return status;
-}
+		for (long k = 0; k < s[i].n_lacks; k++) {
+			const struct hes_missing_capability *l = &s[i].lacks[k];
+			size_t first = 0;
 
-/* @return the GPUs; NULL where there are none, which a sentence on stderr says */
-static struct hes_devices *open_or_say(const struct hes_catalogue *c)
-{
-	struct hes_devices *d = NULL;
-	struct hes_err err;
-	int rc = cli_devices_open(c, &d, &err);
-
-	/* In a Slurm job the sentence has the remedy. */
-	if (rc == -ENODEV && !getenv("SLURM_JOB_ID"))
-		fprintf(stderr,
-			"heshare gpus: %s; --types lists the types that heshare knows, and in the "
-			"virtual lab there are GPUs "
-			"to try: build/lab/lab -- build/src/cli/heshare gpus (docs/lab.md)\n",
-			err.msg);
-	else if (rc)
-		cli_fail("gpus", &err);
-	return d;
-}
-
-int gpus_list(const struct hes_catalogue *c, bool json)
-{
-	struct hes_devices *d = open_or_say(c);
-	int rc = d ? show(d, json) : 1;
-
-	hes_devices_close(d);
-	return rc;
-}
-
-static void print_row(const struct hes_gpu_type *g)
-{
-	printf("  - { name: %s, driver_names: [", g->name);
-	for (size_t i = 0; i < HES_DRIVER_NAMES && g->driver_names[i][0]; i++)
-		printf("%s\"%s\"", i ? ", " : "", g->driver_names[i]);
-	printf("], compute: %g, sms: %u, memory_mib: %u,\n      bandwidth_gbs: %u, l2_kib: %u, "
-	       "pcie_gbs: %g, power_limit_w: %g,",
-	       g->compute / 10.0, g->sm_count, g->memory_mib, g->memory_bandwidth_gbs, g->l2_kib,
-	       g->pcie_gbs, g->power_limit_mw / 1e3);
-	if (g->default_limit_mw)
-		printf(" default_limit_w: %g,", g->default_limit_mw / 1e3);
-	printf(" idle_w: %g,\n      clocks: { min: %u, max: %u, default: %u, ",
-	       g->idle_power_mw / 1e3, g->clock_min_mhz, g->clock_max_mhz, g->clock_default_mhz);
-	if (g->clock_step_mhz > 0) {
-		printf("step: %g } }\n", g->clock_step_mhz);
-		return;
-	}
-	for (size_t i = 0; i < g->n_clocks; i++)
-		printf("%s%u", i ? ", " : "list: [", g->clocks_mhz[i]);
-	puts("] } }");
-}
-
-int gpus_list_rows(const struct hes_catalogue *c)
-{
-	struct hes_devices *d = open_or_say(c);
-	size_t n = d ? hes_devices_count(d) : 0;
-	const struct hes_gpu_type **seen = calloc(n + 1, sizeof(const struct hes_gpu_type *));
-	int status = d && seen ? 0 : 1;
-	struct hes_err err;
-
-	if (!status)
-		puts("types:");
-	for (size_t i = 0, k = 0; seen && i < n; i++) {
-		seen[i] = cli_gpu_type(d, i, c, &err);
-		if (!seen[i])
-			status = cli_fail("gpus", &err);
-		for (k = 0; seen[k] != seen[i]; k++)
-			;
-		if (seen[i] && k == i)
-			print_row(seen[i]);
-	}
-	free(seen);
-	hes_devices_close(d);
-	return status;
+			while (!gpu_lacks(&s[first], l))
+				first++;
+			if (first < i)
+				continue;
+			name_lacking(s, n, l, gpus, sizeof(gpus));
+			each(ctx, gpus, l);
+		}
 }
 
 long gpus_find(const struct hes_devices *d, const char *option, const char *name,
@@ -378,14 +148,9 @@ int gpus_check(const char *list, struct hes_err *err)
 	return 0;
 }
 
-static void say_left_out(const struct hes_err *why)
-{
-	fprintf(stderr, "left out: %s\n", why->msg);
-}
-
 /* @return 0; there are GPUs and none can be used: why the first cannot */
-static int choose_all(const struct hes_devices *d, enum gpus_use use, size_t *chosen, size_t *n,
-		      struct hes_err *err)
+static int choose_all(const struct hes_app *app, const struct hes_devices *d, enum gpus_use use,
+		      size_t *chosen, size_t *n, struct hes_err *err)
 {
 	struct hes_err first = { .code = 0 };
 
@@ -399,13 +164,13 @@ static int choose_all(const struct hes_devices *d, enum gpus_use use, size_t *ch
 		}
 		if (!first.code)
 			first = why;
-		say_left_out(&why);
+		app_say(app, "left out: %s", why.msg);
 	}
 	return *n || !first.code ? 0 : hes_fail(err, first.code, "%s", first.msg);
 }
 
-int gpus_choose(const struct hes_devices *d, const char *list, enum gpus_use use, size_t **out,
-		size_t *n, struct hes_err *err)
+int gpus_choose(const struct hes_app *app, const struct hes_devices *d, const char *list,
+		enum gpus_use use, size_t **out, size_t *n, struct hes_err *err)
 {
 	const bool all = !list || strcmp(list, "all") == 0;
 	size_t *chosen = calloc(hes_devices_count(d) + 1, sizeof(*chosen)), many = 0;
@@ -415,7 +180,7 @@ int gpus_choose(const struct hes_devices *d, const char *list, enum gpus_use use
 	if (!chosen || !text)
 		rc = hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
 	if (!rc && all)
-		rc = choose_all(d, use, chosen, &many, err);
+		rc = choose_all(app, d, use, chosen, &many, err);
 	while (!rc && !all && (name = strsep(&at, ",")))
 		rc = choose(d, name, use, chosen, &many, err);
 	free(text);
@@ -431,7 +196,7 @@ int gpus_choose(const struct hes_devices *d, const char *list, enum gpus_use use
 /* The capabilities that planning needs. */
 enum { CLOCK = 1, MPS = 2 };
 
-static unsigned capabilities_missing(const struct shown *s)
+static unsigned capabilities_missing(const struct gpus_seen *s)
 {
 	unsigned without = 0;
 
@@ -489,7 +254,7 @@ void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const 
 	o->type = usable(&limited, (clocks ? 0 : CLOCK) | (mps ? 0 : MPS), b);
 }
 
-static int add_gpu(const struct hes_devices *d, const struct shown *s, const char *host,
+static int add_gpu(const struct hes_devices *d, const struct gpus_seen *s, const char *host,
 		   const struct hes_catalogue *c, struct gpus_fleet *b, struct hes_err *err)
 {
 	const unsigned without = capabilities_missing(s);
@@ -499,7 +264,7 @@ static int add_gpu(const struct hes_devices *d, const struct shown *s, const cha
 		if (s->lacks[k].capability == HES_CAPABILITY_COMPUTE_MODE)
 			return hes_fail(err, -EPERM, "GPU %zu: %s; %s; or leave it out with --gpus",
 					s->index, s->lacks[k].why, s->lacks[k].what_to_do);
-	g = cli_gpu_type(d, s->index, c, err);
+	g = app_gpu_type(d, s->index, c, err);
 	if (!g)
 		return err->code;
 	gpus_fleet_put(b, host, s->index, s->info.uuid, g, s->info.power_limit_mw,
@@ -509,16 +274,16 @@ static int add_gpu(const struct hes_devices *d, const struct shown *s, const cha
 
 /* @param n  of @gpus; afterwards of @s
  * @param all  a GPU that cannot be planned for is left out */
-static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t *n, bool all,
-		      const struct hes_catalogue *c, struct shown *s, struct gpus_fleet *b,
-		      struct hes_err *err)
+static int fill_fleet(const struct hes_app *app, const struct hes_devices *d, const size_t *gpus,
+		      size_t *n, bool all, const struct hes_catalogue *c, struct gpus_seen *s,
+		      struct gpus_fleet *b, struct hes_err *err)
 {
 	const size_t many = *n;
 	struct hes_mps_status mps;
 	char host[HES_NAME_MAX] = "";
 	int rc = 0;
 
-	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
+	hes_mps_find(app_variable(app, "PATH"), app_variable(app, "CUDA_MPS_PIPE_DIRECTORY"), &mps);
 	if (gethostname(host, sizeof(host) - 1) || !*host)
 		snprintf(host, sizeof(host), "localhost");
 	rc = gpus_fleet_make(b, host, many, err);
@@ -526,12 +291,12 @@ static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t *n
 	for (size_t i = 0; i < many && !rc; i++) {
 		struct hes_err why;
 
-		rc = look(d, gpus[i], &mps, &s[*n], &why);
+		rc = gpus_look(d, gpus[i], &mps, &s[*n], &why);
 		if (!rc)
 			rc = add_gpu(d, &s[*n], host, c, b, &why);
 		*n += !rc;
 		if (rc && all && (*n || i + 1 < many)) {
-			say_left_out(&why);
+			app_say(app, "left out: %s", why.msg);
 			rc = 0;
 		} else if (rc) {
 			hes_fail(err, rc, "%s", why.msg);
@@ -540,29 +305,40 @@ static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t *n
 	return rc;
 }
 
-int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes,
-		    struct gpus_fleet *out, struct hes_err *err)
+/* What planning does without. */
+static void say_lack(void *app, const char *gpus, const struct hes_missing_capability *l)
+{
+	const char *instead = l->capability == HES_CAPABILITY_LOCK_CLOCK
+				      ? "planned at the default clock"
+			      : l->capability == HES_CAPABILITY_MPS ? "planned one job at a time"
+								    : NULL;
+
+	if (instead)
+		app_say(app, "%s: %s; %s", gpus, l->why, instead);
+}
+
+int gpus_fleet_load(const struct hes_app *app, const char *list, const struct hes_catalogue *c,
+		    bool notes, struct gpus_fleet *out, struct hes_err *err)
 {
 	struct gpus_fleet b = { .n_types = 0 };
 	struct hes_devices *d = NULL;
-	struct shown *s = NULL;
+	struct gpus_seen *s = NULL;
 	size_t *gpus = NULL, n = 0;
 	int rc = gpus_check(list, err);
 
 	if (!rc)
-		rc = cli_devices_open(c, &d, err);
+		rc = app_devices_open(app, c, &d, err);
 	if (!rc)
-		rc = gpus_choose(d, list, GPUS_READ, &gpus, &n, err);
+		rc = gpus_choose(app, d, list, GPUS_READ, &gpus, &n, err);
 	if (!rc) {
 		s = calloc(n + 1, sizeof(*s));
 		if (!s)
 			rc = hes_fail(err, -ENOMEM, "no memory for %zu GPUs", n);
 	}
 	if (!rc)
-		rc = fill_fleet(d, gpus, &n, !list || strcmp(list, "all") == 0, c, s, &b, err);
+		rc = fill_fleet(app, d, gpus, &n, !list || strcmp(list, "all") == 0, c, s, &b, err);
 	if (!rc && notes) {
-		print_lacks(notes, s, n, HES_CAPABILITY_LOCK_CLOCK, "planned at the default clock");
-		print_lacks(notes, s, n, HES_CAPABILITY_MPS, "planned one job at a time");
+		gpus_lacks(s, n, say_lack, (void *)(uintptr_t)app);
 	}
 	free(s);
 	free(gpus);

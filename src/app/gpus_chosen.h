@@ -1,20 +1,37 @@
 /*
- * gpus_chosen.h - the GPUs of this machine as commands take and show them.
+ * gpus_chosen.h - the GPUs of this machine: what they lack, those that a list names, and a fleet of
+ * them to plan for.
  */
 #ifndef HES_APP_GPUS_CHOSEN_H
 #define HES_APP_GPUS_CHOSEN_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
+#include "app/app.h"
+#include "heshare/activity.h"
+#include "heshare/capabilities.h"
 #include "heshare/device.h"
 #include "heshare/fleet.h"
 
-/** Print the GPUs with their types of @c; a sentence where there are none. @return exit status */
-int gpus_list(const struct hes_catalogue *c, bool json);
+/** A GPU as it is now, and what it lacks of what heshare sets and reads. */
+struct gpus_seen {
+	size_t index;
+	struct hes_device_info info;
+	struct hes_reading reading;
+	enum hes_activity_from activity;
+	struct hes_missing_capability lacks[HES_CAPABILITIES];
+	long n_lacks;
+};
 
-/** Print the rows of their types for a catalogue file, each type once. @return exit status */
-int gpus_list_rows(const struct hes_catalogue *c);
+/** @return 0; errors of hes_device_info(), hes_device_read(), hes_capabilities_missing() */
+int gpus_look(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
+	      struct gpus_seen *out, struct hes_err *err);
+
+#define GPUS_LIST_MAX 400 /* bytes of a list of GPUs; what does not fit is left out */
+/** @param gpus  "GPUs 0-3, 6": those that lack it */
+typedef void gpus_lack_fn(void *ctx, const char *gpus, const struct hes_missing_capability *l);
+/** Call @each once for each lack. */
+void gpus_lacks(const struct gpus_seen *v, size_t n, gpus_lack_fn *each, void *ctx);
 
 /**
  * The GPU that an option names by index, UUID or PCI address.
@@ -36,13 +53,13 @@ int gpus_check(const char *list, struct hes_err *err);
 
 /**
  * The GPUs that a list names, by index, UUID or PCI address with commas; "all" or NULL: all that
- * can be used. A sentence on standard error names each that is left out.
+ * can be used. A sentence names each that is left out.
  * @param out  to free(); set on success with @n
  * @return 0; as gpus_find() for those that are named, -EEXIST one named twice; -EPERM one
  * that cannot be used like this; of all, why the first cannot be used if none can
  */
-int gpus_choose(const struct hes_devices *d, const char *list, enum gpus_use use, size_t **out,
-		size_t *n, struct hes_err *err);
+int gpus_choose(const struct hes_app *app, const struct hes_devices *d, const char *list,
+		enum gpus_use use, size_t **out, size_t *n, struct hes_err *err);
 
 /** GPUs of this machine as a fleet to plan for. */
 struct gpus_fleet {
@@ -54,13 +71,13 @@ struct gpus_fleet {
 /**
  * Make a fleet of GPUs: a list as gpus_choose takes it. A GPU whose clock this user cannot lock has
  * its default clock alone, one without MPS takes one job at a time. Of all, those that cannot be
- * planned for are left out, and standard error says why.
- * @param notes  where a sentence goes for each capability that is done without; NULL: nowhere
+ * planned for are left out, and a sentence says why.
+ * @param notes  say each capability that is done without
  * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOTSUP a GPU of no type of @c that NVML cannot describe;
  * -EPERM one on which no job can run
  */
-int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes,
-		    struct gpus_fleet *out, struct hes_err *err);
+int gpus_fleet_load(const struct hes_app *app, const char *list, const struct hes_catalogue *c,
+		    bool notes, struct gpus_fleet *out, struct hes_err *err);
 void gpus_fleet_free(struct gpus_fleet *b);
 
 /** An empty fleet with room for @n GPUs. @return 0; -ENOMEM */

@@ -6,15 +6,11 @@
  */
 #include "app/gpus_environment.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/texts.h"
 #include "heshare/capabilities.h"
 
-#define MPS_PREFIX   "CUDA_MPS_"
 #define SENTENCE_MAX 1024
 
 /* They change how fast a job is, or how much memory it takes. */
@@ -45,58 +41,55 @@ static const char *const wishes[] = {
 
 #define FAIR_LIBRARY "libheshare-fair.so"
 
-static void tell_preload(cuda_environment_say *say, void *ctx)
+static void tell_preload(const struct hes_app *app)
 {
-	const char *preload = getenv("LD_PRELOAD");
+	const char *preload = app_variable(app, "LD_PRELOAD");
 
 	if (preload && strstr(preload, FAIR_LIBRARY))
-		say(ctx, "LD_PRELOAD has " FAIR_LIBRARY
-			 ", as heshare fair run sets it: jobs that have the GPU alone by the plan "
-			 "still wait for their turns; start heshare run without heshare fair run");
+		app_say(app,
+			"LD_PRELOAD has " FAIR_LIBRARY
+			", as heshare fair run sets it: jobs that have the GPU alone by the plan "
+			"still wait for their turns; start heshare run without heshare fair run");
 }
 
-static void tell_wishes(cuda_environment_say *say, void *ctx)
+static void tell_wishes(const struct hes_app *app)
 {
 	char text[SENTENCE_MAX] = "";
 
 	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
-		if (getenv(wishes[i]))
+		if (app_variable(app, wishes[i]))
 			hes_text_add(text, sizeof(text), ", ", "%s=%.40s", wishes[i],
-				     getenv(wishes[i]));
+				     app_variable(app, wishes[i]));
 	if (!*text)
 		return;
 	hes_text_add(text, sizeof(text), "",
 		     ": set here, so the jobs get it; they run as planned only if they were "
 		     "profiled with it");
-	say(ctx, text);
+	app_say(app, "%s", text);
 }
 
 /* The lab and some sites always name a pipe directory; what is there is reported, not the name. */
-static void tell_removed(cuda_environment_say *say, void *ctx)
+static void tell_removed(const struct hes_app *app)
 {
 	static const char *const names[] = { "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
 					     "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT" };
-	char text[SENTENCE_MAX];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!getenv(names[i]))
+		if (!app_variable(app, names[i]))
 			continue;
-		snprintf(text, sizeof(text),
-			 "%s=%.80s: set here, and not passed on to jobs: the plan decides",
-			 names[i], getenv(names[i]));
-		say(ctx, text);
+		app_say(app, "%s=%.80s: set here, and not passed on to jobs: the plan decides",
+			names[i], app_variable(app, names[i]));
 	}
 }
 
 /* Another MPS daemon is the same for all GPUs. */
-static void tell_daemon(const struct hes_devices *d, const long *gpus, size_t n,
-			cuda_environment_say *say, void *ctx)
+static void tell_daemon(const struct hes_app *app, const struct hes_devices *d, const long *gpus,
+			size_t n)
 {
 	struct hes_missing_capability v[HES_CAPABILITIES];
 	struct hes_mps_status mps;
-	char text[SENTENCE_MAX];
 
-	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
+	hes_mps_find(app_variable(app, "PATH"), app_variable(app, "CUDA_MPS_PIPE_DIRECTORY"), &mps);
 	for (size_t i = 0; i < n; i++) {
 		long lacks = gpus[i] < 0
 				     ? 0
@@ -105,35 +98,20 @@ static void tell_daemon(const struct hes_devices *d, const long *gpus, size_t n,
 		for (long k = 0; k < lacks; k++) {
 			if (v[k].capability != HES_CAPABILITY_CO_RUNNERS)
 				continue;
-			snprintf(text, sizeof(text), "%s; jobs do not use it; to do: %s", v[k].why,
-				 v[k].what_to_do);
-			say(ctx, text);
+			app_say(app, "%s; jobs do not use it; to do: %s", v[k].why,
+				v[k].what_to_do);
 			return;
 		}
 	}
 }
 
-void cuda_environment_tell(const struct hes_devices *d, const long *gpus, size_t n, bool inherit,
-			   cuda_environment_say *say, void *ctx)
+void cuda_environment_tell(const struct hes_app *app, const struct hes_devices *d, const long *gpus,
+			   size_t n, bool inherit)
 {
-	tell_daemon(d, gpus, n, say, ctx);
-	tell_removed(say, ctx);
+	tell_daemon(app, d, gpus, n);
+	tell_removed(app);
 	if (inherit) {
-		tell_wishes(say, ctx);
-		tell_preload(say, ctx);
-	}
-}
-
-void cuda_environment_clear(void)
-{
-	char name[256];
-
-	unsetenv("CUDA_VISIBLE_DEVICES");
-	for (size_t i = 0; environ[i];) {
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(environ[i], "="), environ[i]);
-		if (strncmp(name, MPS_PREFIX, strlen(MPS_PREFIX)) == 0 && !unsetenv(name))
-			i = 0;
-		else
-			i++;
+		tell_wishes(app);
+		tell_preload(app);
 	}
 }

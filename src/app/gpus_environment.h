@@ -7,9 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "app/app.h"
 #include "heshare/device.h"
-
-typedef void cuda_environment_say(void *ctx, const char *sentence);
 
 /**
  * Report what outside of heshare changes what jobs get: variables, and an MPS daemon on one of
@@ -17,10 +16,7 @@ typedef void cuda_environment_say(void *ctx, const char *sentence);
  * @param gpus     indices; those below 0 are passed over
  * @param inherit  jobs inherit the environment of this process
  */
-void cuda_environment_tell(const struct hes_devices *d, const long *gpus, size_t n, bool inherit,
-			   cuda_environment_say *say, void *ctx);
-
-/** Remove the variables that choose GPUs, MPS daemons, shares and memory: heshare chooses them. */
-void cuda_environment_clear(void);
+void cuda_environment_tell(const struct hes_app *app, const struct hes_devices *d, const long *gpus,
+			   size_t n, bool inherit);
 
 #endif

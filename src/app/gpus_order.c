@@ -4,55 +4,16 @@
 #include "app/gpus_order.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "gpu/spawn.h"
-#include "gpu/cuda_driver.h"
 
 #define ANSWER_MAX_BYTES 16384
 #define MOST_GPUS        (ANSWER_MAX_BYTES / CUDA_ORDER_UUID_MAX)
 #define UUID_LENGTH      40    /* "GPU-" and 32 digits in five groups */
 #define WAIT_MS          60000 /* CUDA starts slowly on a machine with many GPUs */
-
-static int device_print(const struct cuda_driver *d, int ordinal, struct hes_err *err)
-{
-	uint8_t u[16];
-	int device, code = d->device_get(&device, ordinal);
-
-	if (!code)
-		code = d->device_uuid(u, device);
-	if (code)
-		return cuda_driver_fail(d, "cuDeviceGetUuid", code, err);
-	printf("GPU-");
-	for (size_t i = 0; i < sizeof(u); i++)
-		printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
-	putchar('\n');
-	return 0;
-}
-
-int cuda_order_print(void)
-{
-	struct cuda_driver d;
-	struct hes_err err;
-	int n = 0, code, rc;
-
-	/* All GPUs, and those of this machine: an MPS server may have fewer. */
-	unsetenv("CUDA_VISIBLE_DEVICES");
-	setenv("CUDA_MPS_PIPE_DIRECTORY", "/dev/null", 1);
-	rc = cuda_driver_open(&d, &err);
-	code = rc ? 0 : d.device_count(&n);
-	if (code)
-		rc = cuda_driver_fail(&d, "cuDeviceGetCount", code, &err);
-	for (int i = 0; !rc && i < n; i++)
-		rc = device_print(&d, i, &err);
-	if (!rc && fflush(stdout))
-		rc = hes_fail(&err, -errno, "standard output: %s", strerror(errno));
-	return rc ? cli_fail("gpus", &err) : 0;
-}
 
 /* The last line, which says why. */
 static const char *last_line(char *text)

@@ -13,12 +13,8 @@
 
 #define CUDA_ORDER_UUID_MAX 44
 
-/** Print the UUIDs of all GPUs in CUDA's order, one a line: for the process that asks CUDA. @return
- * exit status */
-int cuda_order_print(void);
-
 /**
- * Start that process and read its answer.
+ * Start this program as `gpus --cuda-order` and read its answer.
  * @param out  UUIDs in CUDA's order; free()
  * @return 0; -EIO CUDA does not say; -errno
  */

@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,9 +54,9 @@ static long highest_index(const char *list)
 
 /* Whether CUDA's index may be another than NVML's: GPUs of several types of which CUDA counts the
  * fastest first, or one that cannot be used, which CUDA may not count. */
-static bool index_may_differ(const struct hes_devices *d, long index)
+static bool index_may_differ(const struct hes_app *app, const struct hes_devices *d, long index)
 {
-	const char *order = getenv("CUDA_DEVICE_ORDER");
+	const char *order = app_variable(app, "CUDA_DEVICE_ORDER");
 	const bool by_pci = order && strcmp(order, "PCI_BUS_ID") == 0;
 	char first[sizeof(((struct hes_device_info *)0)->name)] = "";
 
@@ -95,7 +94,7 @@ static void list_uuids(const struct hes_devices *d, char *out, size_t size)
 
 /* A list with CUDA's UUIDs in place of its indices; free() @out. CUDA may not count a GPU that
  * cannot be used: the others are used without it. */
-static int list_of_uuids(const struct hes_devices *d, const char *list,
+static int list_of_uuids(const struct hes_app *app, const struct hes_devices *d, const char *list,
 			 char (*uuids)[CUDA_ORDER_UUID_MAX], size_t n, char **out,
 			 struct hes_err *err)
 {
@@ -115,7 +114,7 @@ static int list_of_uuids(const struct hes_devices *d, const char *list,
 			 CUDA_VARIABLE " names GPU %ld, and CUDA shows %zu, from 0 on%s%.300s", i,
 			 n, hes_devices_check(d, &sick) ? "; " : "", sick.msg);
 		if (sick.code)
-			fprintf(stderr, "left out: %s\n", why.msg);
+			app_say(app, "left out: %s", why.msg);
 		if (!sick.code || (!rest && !*made))
 			rc = hes_fail(err, why.code, "%s", why.msg);
 	}
@@ -128,7 +127,8 @@ static int list_of_uuids(const struct hes_devices *d, const char *list,
 }
 
 /* Put UUIDs in place of indices that may not be NVML's. */
-static int name_by_uuid(const struct hes_devices *d, const char *list, struct hes_err *err)
+static int name_by_uuid(const struct hes_app *app, const struct hes_devices *d, const char *list,
+			struct hes_err *err)
 {
 	char(*uuids)[CUDA_ORDER_UUID_MAX] = NULL, known[UUIDS_SHOWN], *named = NULL;
 	const long index = highest_index(list);
@@ -136,7 +136,7 @@ static int name_by_uuid(const struct hes_devices *d, const char *list, struct he
 	size_t n = 0;
 	int rc;
 
-	if (index < 0 || !index_may_differ(d, index))
+	if (index < 0 || !index_may_differ(app, d, index))
 		return 0;
 	rc = cuda_order_ask(&uuids, &n, &why);
 	if (rc) {
@@ -146,27 +146,27 @@ static int name_by_uuid(const struct hes_devices *d, const char *list, struct he
 					      "order than NVML; %s; name them by UUID: %s",
 				list, why.msg, known);
 	}
-	rc = list_of_uuids(d, list, uuids, n, &named, err);
+	rc = list_of_uuids(app, d, list, uuids, n, &named, err);
 	free(uuids);
-	if (!rc && setenv(CUDA_VARIABLE, named, 1))
+	if (!rc && app_set_variable(app, CUDA_VARIABLE, named))
 		rc = hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
 	free(named);
 	return rc;
 }
 
 /* @return 0; -ENODEV a Slurm job without GPUs */
-static int keep_visible(struct hes_devices *d, struct hes_err *err)
+static int keep_visible(const struct hes_app *app, struct hes_devices *d, struct hes_err *err)
 {
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		const char *list = getenv(variables[i]);
+		const char *list = app_variable(app, variables[i]);
 		int rc;
 
 		if (!list)
 			continue;
 		if (i && count_names(list) == hes_devices_count(d))
 			return 0;
-		rc = i ? 0 : name_by_uuid(d, list, err);
-		list = getenv(variables[i]); /* which may be new */
+		rc = i ? 0 : name_by_uuid(app, d, list, err);
+		list = app_variable(app, variables[i]); /* which may be new */
 		if (!rc)
 			rc = hes_devices_keep(d, variables[i], list, err);
 		if (!rc && !hes_devices_count(d))
@@ -174,16 +174,17 @@ static int keep_visible(struct hes_devices *d, struct hes_err *err)
 				      variables[i], list);
 		return rc;
 	}
-	if (getenv("SLURM_JOB_ID"))
+	if (app_variable(app, "SLURM_JOB_ID"))
 		return hes_fail(err, -ENODEV,
 				"Slurm job %.20s has no GPU on this node: ask for some, for "
 				"example by --gres=gpu:1; where Slurm does not "
 				"manage GPUs, name them in CUDA_VISIBLE_DEVICES",
-				getenv("SLURM_JOB_ID"));
+				app_variable(app, "SLURM_JOB_ID"));
 	return 0;
 }
 
-int cli_devices_open(const struct hes_catalogue *c, struct hes_devices **out, struct hes_err *err)
+int app_devices_open(const struct hes_app *app, const struct hes_catalogue *c,
+		     struct hes_devices **out, struct hes_err *err)
 {
 	struct hes_devices *d = NULL;
 	int rc = hes_devices_open(c, &d, err);
@@ -194,7 +195,7 @@ int cli_devices_open(const struct hes_catalogue *c, struct hes_devices **out, st
 			      "shows whether the machine has one, sudo dmesg why the driver does "
 			      "not take it; in a container or a Slurm job, ask for GPUs");
 	if (!rc)
-		rc = keep_visible(d, err);
+		rc = keep_visible(app, d, err);
 	if (rc)
 		hes_devices_close(d);
 	else

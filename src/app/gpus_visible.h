@@ -5,6 +5,7 @@
 #ifndef HES_APP_GPUS_VISIBLE_H
 #define HES_APP_GPUS_VISIBLE_H
 
+#include "app/app.h"
 #include "heshare/device.h"
 
 /**
@@ -13,6 +14,7 @@
  * @return 0; -ENODEV no GPU is left, and @err says which variable is the cause; as
  * hes_devices_keep()
  */
-int cli_devices_open(const struct hes_catalogue *c, struct hes_devices **out, struct hes_err *err);
+int app_devices_open(const struct hes_app *app, const struct hes_catalogue *c,
+		     struct hes_devices **out, struct hes_err *err);
 
 #endif

@@ -156,8 +156,8 @@ static bool has_one_of(const struct hes_jobs *planned, const struct hes_jobs *no
 	return found;
 }
 
-int jobs_changed_warn(const char *plan, const struct hes_jobs *planned, const char *file,
-		      struct hes_err *err)
+int jobs_changed_warn(const struct hes_app *app, const char *plan, const struct hes_jobs *planned,
+		      const char *file, struct hes_err *err)
 {
 	struct hes_jobs now = { 0 };
 	char path[PATH_MAX], *what = NULL;
@@ -169,9 +169,9 @@ int jobs_changed_warn(const char *plan, const struct hes_jobs *planned, const ch
 		return 0;
 	if (hes_jobs_load(file ? file : path, &now, &why)) {
 		if (!file)
-			fprintf(stderr,
-				"heshare run: the jobs file has changed since %s was made, and "
-				"cannot be read (%s); the plan's jobs count\n",
+			app_say(app,
+				"the jobs file has changed since %s was made, and "
+				"cannot be read (%s); the plan's jobs count",
 				plan, why.msg);
 		return 0;
 	}
@@ -184,15 +184,15 @@ int jobs_changed_warn(const char *plan, const struct hes_jobs *planned, const ch
 			      "heshare add places new jobs; or plan again",
 			      file, plan, what);
 	else if (what && file)
-		fprintf(stderr,
-			"heshare run: %s differs from %s: %s. The file counts; times are those of "
-			"the plan\n",
+		app_say(app,
+			"%s differs from %s: %s. The file counts; times are those of "
+			"the plan",
 			file, plan, what);
 	else if (what)
-		fprintf(stderr,
-			"heshare run: %s has changed since %s was made: %s. The plan's jobs count: "
+		app_say(app,
+			"%s has changed since %s was made: %s. The plan's jobs count: "
 			"name the file (heshare run %s %s) for what it says of them now; heshare "
-			"add places new jobs; plan again for all else\n",
+			"add places new jobs; plan again for all else",
 			path, plan, what, plan, path);
 	free(what);
 	hes_jobs_free(&now);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "app/app.h"
 #include "heshare/job.h"
 #include "heshare/journal.h"
 
@@ -29,13 +30,13 @@ int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now,
 int jobs_keep_measured(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err);
 
 /**
- * Warn on standard error of a jobs file that has changed since @plan was made from it.
+ * Say how a jobs file has changed since @plan was made from it.
  * @param file  name of the file, which counts in place of the plan's jobs; NULL: the one that the
  * plan names, if it is there, and the plan's jobs count
  * @return 0; -ENOMEM; -ESTALE @file lacks jobs of the plan, or has others. A file that the plan
  * names and that is not there, or of other jobs, is no error
  */
-int jobs_changed_warn(const char *plan, const struct hes_jobs *planned, const char *file,
-		      struct hes_err *err);
+int jobs_changed_warn(const struct hes_app *app, const char *plan, const struct hes_jobs *planned,
+		      const char *file, struct hes_err *err);
 
 #endif

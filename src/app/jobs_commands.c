@@ -4,7 +4,6 @@
 #include "app/jobs_commands.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,8 +105,8 @@ static int command_of(const struct hes_job *job, const struct patterns *p, const
 }
 
 /* A pattern that no job uses is said so, and must be right all the same. */
-static int check_unused(const struct hes_jobs *jobs, const struct patterns *p, const char *pattern,
-			struct hes_err *err)
+static int check_unused(const struct hes_app *app, const struct hes_jobs *jobs,
+			const struct patterns *p, const char *pattern, struct hes_err *err)
 {
 	const struct hes_job any = {
 		.id = "1", .workload = "w", .batch_size = 1, .iterations = 1, .memory_mib = 1
@@ -122,13 +121,13 @@ static int check_unused(const struct hes_jobs *jobs, const struct patterns *p, c
 	if (rc)
 		return rc;
 	free(words);
-	fprintf(stderr, "heshare: no job runs the command for all, because each has one of its "
-			"own\n");
+	app_say(app, "no job runs the command for all, because each has one of its "
+		     "own");
 	return 0;
 }
 
-int run_commands_load(const struct hes_jobs *jobs, const char *list, const char *pattern,
-		      char ***out, struct hes_err *err)
+int run_commands_load(const struct hes_app *app, const struct hes_jobs *jobs, const char *list,
+		      const char *pattern, char ***out, struct hes_err *err)
 {
 	char **commands = calloc(jobs->n + 1, sizeof(*commands));
 	struct patterns *p = NULL;
@@ -137,7 +136,7 @@ int run_commands_load(const struct hes_jobs *jobs, const char *list, const char 
 	if (!rc && list)
 		rc = read_list(list, &p, err);
 	if (!rc && pattern)
-		rc = check_unused(jobs, p, pattern, err);
+		rc = check_unused(app, jobs, p, pattern, err);
 	for (size_t i = 0; i < jobs->n && !rc; i++)
 		rc = command_of(&jobs->v[i], p, pattern, &commands[i], err);
 	release(p);

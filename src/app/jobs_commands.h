@@ -4,6 +4,7 @@
 #ifndef HES_APP_JOBS_COMMANDS_H
 #define HES_APP_JOBS_COMMANDS_H
 
+#include "app/app.h"
 #include "heshare/job.h"
 
 /**
@@ -12,8 +13,8 @@
  * @param out   run_commands_free() it with @jobs->n
  * @return 0; -ENOENT a job without a command
  */
-int run_commands_load(const struct hes_jobs *jobs, const char *list, const char *pattern,
-		      char ***out, struct hes_err *err);
+int run_commands_load(const struct hes_app *app, const struct hes_jobs *jobs, const char *list,
+		      const char *pattern, char ***out, struct hes_err *err);
 void run_commands_free(char **commands, size_t n);
 
 #endif

@@ -15,8 +15,8 @@
 
 #include "base/hash.h"
 #include "base/hash_map.h"
-#include "cli/inputs/inputs.h"
 #include "app/jobs_commands.h"
+#include "app/jobs_load.h"
 #include "app/run_identity.h"
 
 #define LOOKED_AT 512 /* bytes */
@@ -220,11 +220,11 @@ static int keep_planned(const struct jobs_file_commands *c, const struct hes_job
 	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", now->n) : 0;
 }
 
-static int fill_commands(const struct jobs_file_commands *c, struct hes_jobs *jobs,
-			 struct hes_err *err)
+static int fill_commands(const struct hes_app *app, const struct jobs_file_commands *c,
+			 struct hes_jobs *jobs, struct hes_err *err)
 {
 	char **commands;
-	int rc = run_commands_load(jobs, c->list, c->pattern, &commands, err);
+	int rc = run_commands_load(app, jobs, c->list, c->pattern, &commands, err);
 
 	for (size_t i = 0; i < jobs->n && !rc; i++)
 		if (!jobs->v[i].command) {
@@ -236,8 +236,8 @@ static int fill_commands(const struct jobs_file_commands *c, struct hes_jobs *jo
 	return rc;
 }
 
-static int compare(const char *path, const struct hes_jobs *planned, struct hes_jobs *now,
-		   const struct jobs_begun *begun, struct hes_err *err)
+static int compare(const struct hes_app *app, const char *path, const struct hes_jobs *planned,
+		   struct hes_jobs *now, const struct jobs_begun *begun, struct hes_err *err)
 {
 	char *what = NULL;
 	bool others = false;
@@ -249,18 +249,17 @@ static int compare(const char *path, const struct hes_jobs *planned, struct hes_
 			      "jobs; heshare add gives it more; --restart runs the file as it is",
 			      path, what);
 	else if (what)
-		fprintf(stderr, "heshare run: %s has changed since its run began: %s\n", path,
-			what);
+		app_say(app, "%s has changed since its run began: %s", path, what);
 	free(what);
 	return rc ? rc : jobs_keep_measured(planned, now, err);
 }
 
-int jobs_file_load(const char *path, const struct jobs_file_commands *c,
+int jobs_file_load(const struct hes_app *app, const char *path, const struct jobs_file_commands *c,
 		   const struct hes_jobs *planned, const struct jobs_begun *begun,
 		   struct hes_jobs *out, struct hes_err *err)
 {
 	struct hes_jobs jobs = { 0 };
-	int rc = cli_jobs_load("run", c->pattern, path, true, &jobs, err);
+	int rc = app_jobs_load(app, c->pattern, path, true, &jobs, err);
 
 	if (!rc && c->progress)
 		rc = hes_jobs_set_progress(jobs.v, jobs.n, "--progress", c->progress, err);
@@ -269,14 +268,14 @@ int jobs_file_load(const char *path, const struct jobs_file_commands *c,
 	if (!rc && planned)
 		rc = keep_planned(c, planned, &jobs, err);
 	if (!rc)
-		rc = fill_commands(c, &jobs, err);
+		rc = fill_commands(app, c, &jobs, err);
 	if (!rc && planned)
-		rc = compare(path, planned, &jobs, begun, err);
+		rc = compare(app, path, planned, &jobs, begun, err);
 	if (rc) {
 		hes_jobs_free(&jobs);
 		return rc;
 	}
-	cli_arrive_at_once(&jobs);
+	app_jobs_arrive_at_once(&jobs);
 	*out = jobs;
 	return 0;
 }

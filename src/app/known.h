@@ -11,6 +11,7 @@
 #ifndef HES_APP_KNOWN_H
 #define HES_APP_KNOWN_H
 
+#include "app/app.h"
 #include "heshare/fleet.h"
 #include "heshare/job.h"
 #include "heshare/model.h"
@@ -62,10 +63,9 @@ struct hes_known_request {
 	const char *predictor;               /* its file; NULL: trained on what the store has */
 	const struct hes_jobs *jobs;         /* whose rows are derived; NULL: none */
 	bool fit_all; /* add every measured workload of @jobs, also where nothing is derived */
-	bool profiles_only; /* no predictor is needed */
-	bool keep;          /* keep a predictor that was trained in the store */
-	void (*say)(void *ctx, const char *sentence); /* NULL: nothing is said */
-	void *ctx;
+	bool profiles_only;        /* no predictor is needed */
+	bool keep;                 /* keep a predictor that was trained in the store */
+	const struct hes_app *app; /* to which a long training is said; NULL: nothing is said */
 };
 
 /**

@@ -13,7 +13,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 
-static int load_file(const char *path, struct cli_rows *r, struct hes_err *err)
+static int load_file(const char *path, struct app_rows *r, struct hes_err *err)
 {
 	struct hes_csv *csv;
 	bool samples;
@@ -31,7 +31,7 @@ static int load_file(const char *path, struct cli_rows *r, struct hes_err *err)
 }
 
 /* @return 1 loaded; 0 the folder has no such file; negative errno */
-static int load_within(const char *folder, const char *name, struct cli_rows *r,
+static int load_within(const char *folder, const char *name, struct app_rows *r,
 		       struct hes_err *err)
 {
 	struct stat st;
@@ -51,7 +51,7 @@ static int load_within(const char *folder, const char *name, struct cli_rows *r,
 	return rc ? rc : 1;
 }
 
-static int load_folder(const char *path, struct cli_rows *r, struct hes_err *err)
+static int load_folder(const char *path, struct app_rows *r, struct hes_err *err)
 {
 	int profiles, samples;
 
@@ -74,13 +74,13 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-int cli_rows_load(const char *path, struct cli_rows *out, struct hes_err *err)
+int app_rows_load(const char *path, struct app_rows *out, struct hes_err *err)
 {
-	struct cli_rows r = { 0 };
+	struct app_rows r = { 0 };
 	int rc = is_folder(path) ? load_folder(path, &r, err) : load_file(path, &r, err);
 
 	if (rc)
-		cli_rows_free(&r);
+		app_rows_free(&r);
 	else
 		*out = r;
 	return rc;
@@ -104,7 +104,7 @@ static int file_of(const char *path, const char *name, char **out, struct hes_er
 	return rc;
 }
 
-int cli_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err)
+int app_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err)
 {
 	char *file;
 	int rc = file_of(path, "profiles.csv", &file, err);
@@ -115,9 +115,9 @@ int cli_profiles_load(const char *path, struct hes_profiles *out, struct hes_err
 	return rc;
 }
 
-int cli_samples_load(const char *path, struct cli_rows *out, struct hes_err *err)
+int app_samples_load(const char *path, struct app_rows *out, struct hes_err *err)
 {
-	struct cli_rows r = { 0 };
+	struct app_rows r = { 0 };
 	char *file;
 	int rc = file_of(path, "samples.csv", &file, err);
 
@@ -127,20 +127,20 @@ int cli_samples_load(const char *path, struct cli_rows *out, struct hes_err *err
 		rc = load_within(path, "profiles.csv", &r, err);
 	free(file);
 	if (rc < 0)
-		cli_rows_free(&r);
+		app_rows_free(&r);
 	else
 		*out = r;
 	return rc < 0 ? rc : 0;
 }
 
-void cli_rows_free(struct cli_rows *r)
+void app_rows_free(struct app_rows *r)
 {
 	hes_profiles_free(&r->profiles);
 	hes_samples_free(&r->samples);
-	*r = (struct cli_rows){ 0 };
+	*r = (struct app_rows){ 0 };
 }
 
-int cli_rows_save(const char *folder, const struct hes_profiles *p, const struct hes_samples *s,
+int app_rows_save(const char *folder, const struct hes_profiles *p, const struct hes_samples *s,
 		  struct hes_err *err)
 {
 	char *profiles = NULL, *samples = NULL;

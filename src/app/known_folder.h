@@ -7,7 +7,7 @@
 #include "heshare/profile.h"
 
 /** Either may be empty. */
-struct cli_rows {
+struct app_rows {
 	struct hes_profiles profiles;
 	struct hes_samples samples;
 };
@@ -17,17 +17,17 @@ struct cli_rows {
  * both
  * @return 0; -ENOENT none there; errors of reading. @out is untouched on failure
  */
-int cli_rows_load(const char *path, struct cli_rows *out, struct hes_err *err);
-void cli_rows_free(struct cli_rows *r);
+int app_rows_load(const char *path, struct app_rows *out, struct hes_err *err);
+void app_rows_free(struct app_rows *r);
 
 /** Profiles alone; @path profiles.csv or the folder it lies in. */
-int cli_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
+int app_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
 /** Samples, likewise; out of a folder with its profiles, if there are some: those of the
  * co-runners. */
-int cli_samples_load(const char *path, struct cli_rows *out, struct hes_err *err);
+int app_samples_load(const char *path, struct app_rows *out, struct hes_err *err);
 
 /** Write both into a folder, which is made unless it is there; an empty table makes no file. */
-int cli_rows_save(const char *folder, const struct hes_profiles *p, const struct hes_samples *s,
+int app_rows_save(const char *folder, const struct hes_profiles *p, const struct hes_samples *s,
 		  struct hes_err *err);
 
 #endif

@@ -34,12 +34,6 @@ static void training_data_free(struct training_data *t)
 	free(t->types.types);
 }
 
-static void say(const struct known_load *l, const char *sentence)
-{
-	if (l->q->say)
-		l->q->say(l->q->ctx, sentence);
-}
-
 /* Types that the catalogue does not have are of other machines, or of a catalogue that was not
  * given. */
 static void leave_out_types(const struct hes_catalogue *c, struct hes_samples *s)
@@ -85,15 +79,12 @@ static int train(struct known_load *l, struct hes_known *k, struct training_data
 		 struct hes_err *err)
 {
 	const struct hes_train_options options = { .seed = HES_KNOWN_SEED, .prior = &t->prior };
-	char sentence[160];
 
-	if (t->measured.n >= SAY_FROM) {
-		snprintf(sentence, sizeof(sentence),
-			 "a predictor is trained on %zu samples of the store; the next plan finds "
-			 "it there",
-			 t->measured.n);
-		say(l, sentence);
-	}
+	if (t->measured.n >= SAY_FROM)
+		app_say(l->q->app,
+			"a predictor is trained on %zu samples of the store; the next plan finds "
+			"it there",
+			t->measured.n);
 	return hes_predictor_train(&t->measured, k->learnt ? &t->types : l->q->catalogue, &options,
 				   &k->predictor, err);
 }

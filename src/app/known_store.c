@@ -1,5 +1,5 @@
 /*
- * known_store.c - find and open the store; dates; forecasts; see known_store.h.
+ * known_store.c - find and open the store, and make forecasts for it; see known_store.h.
  */
 #include "app/known_store.h"
 
@@ -9,16 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/trust.h"
 
-static int default_path(char **out, struct hes_err *err)
+static int default_path(const struct hes_app *app, char **out, struct hes_err *err)
 {
-	const char *named = getenv("HESHARE_STORE");
+	const char *named = app_variable(app, "HESHARE_STORE");
 	char *copy;
 	int rc;
 
@@ -26,8 +25,8 @@ static int default_path(char **out, struct hes_err *err)
 		copy = strdup(named);
 		rc = copy ? 0 : -ENOMEM;
 	} else {
-		rc = hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), ".local/share",
-				   "store.db", &copy);
+		rc = hes_user_file(app_variable(app, "XDG_DATA_HOME"), app_variable(app, "HOME"),
+				   ".local/share", "store.db", &copy);
 	}
 	if (rc == -ENOENT)
 		return hes_fail(err, rc,
@@ -52,15 +51,15 @@ static int make_folders(char *path, struct hes_err *err)
 	return rc;
 }
 
-int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
-		   struct hes_err *err)
+int app_store_open(const struct hes_app *app, const char *path, enum hes_store_mode mode,
+		   int wait_ms, struct hes_store **out, struct hes_err *err)
 {
 	char *standard = NULL;
 	int rc;
 
 	if (path)
 		return hes_store_open(path, mode, wait_ms, out, err);
-	rc = default_path(&standard, err);
+	rc = default_path(app, &standard, err);
 	if (rc)
 		return rc;
 	if (mode == HES_STORE_WRITE)
@@ -71,7 +70,7 @@ int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, stru
 	return rc;
 }
 
-int cli_store_check_trust(const struct hes_store *s, const char *user, struct hes_err *err)
+int app_store_check_trust(const struct hes_store *s, const char *user, struct hes_err *err)
 {
 	/* SQLite writes what these hold into the store. */
 	static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
@@ -88,40 +87,7 @@ int cli_store_check_trust(const struct hes_store *s, const char *user, struct he
 	return rc ? rc : hes_trust_check(dirname(real), uid, NULL, err);
 }
 
-int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err)
-{
-	static const char *const forms[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ" };
-
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		struct tm t = { 0 };
-		const char *end = strptime(text, forms[i], &t);
-		int day = t.tm_mday;
-		time_t s;
-
-		if (!end || *end)
-			continue;
-		s = timegm(&t);
-		/* The 31st of February was taken for a day of March. */
-		if (t.tm_mday != day)
-			continue;
-		*out_us = (int64_t)s * 1000000;
-		return 0;
-	}
-	return hes_fail(err, -EINVAL,
-			"%s: \"%.40s\" is no date such as 2026-11-21 or 2026-11-21T14:30:00Z (UTC)",
-			what, text);
-}
-
-void cli_format_when(int64_t us, char out[20])
-{
-	time_t s = (time_t)(us / 1000000);
-	struct tm t;
-
-	if (!gmtime_r(&s, &t) || !strftime(out, 20, "%Y-%m-%d %H:%M", &t))
-		strcpy(out, "?");
-}
-
-int cli_store_predictor(const char *path, const struct hes_predictor *p,
+int app_store_predictor(const char *path, const struct hes_predictor *p,
 			struct hes_store_predictor *out, struct hes_err *err)
 {
 	uint32_t crc;
@@ -138,7 +104,7 @@ int cli_store_predictor(const char *path, const struct hes_predictor *p,
 	return 0;
 }
 
-int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c,
+int app_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c,
 		  const struct hes_samples *s, struct hes_forecast **out, struct hes_err *err)
 {
 	struct hes_forecast *v = calloc(s->n + 1, sizeof(*v));

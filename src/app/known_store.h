@@ -1,18 +1,17 @@
 /*
- * known_store.h - find and open the store, read and print dates, and make forecasts for the store.
+ * known_store.h - find and open the store, and make forecasts for it.
  */
 #ifndef HES_APP_KNOWN_STORE_H
 #define HES_APP_KNOWN_STORE_H
 
+#include "app/app.h"
 #include "heshare/predict.h"
 #include "heshare/store.h"
 
-/* Where the store is that no --store names, for help. */
-#define CLI_STORE_PLACE "HESHARE_STORE, or heshare/store.db below XDG_DATA_HOME or ~/.local/share"
-
-/** Open the store at @path; NULL: CLI_STORE_PLACE, whose folder is made for HES_STORE_WRITE. */
-int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
-		   struct hes_err *err);
+/** Open the store at @path; NULL: HESHARE_STORE, or heshare/store.db below
+ * XDG_DATA_HOME or ~/.local/share; its folder is made for HES_STORE_WRITE. */
+int app_store_open(const struct hes_app *app, const char *path, enum hes_store_mode mode,
+		   int wait_ms, struct hes_store **out, struct hes_err *err);
 
 /**
  * Whether what is in a store may make a process of this user start programs: no user but root and
@@ -21,20 +20,15 @@ int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, stru
  * @param user  for root: the user as whom its jobs run; NULL: root
  * @return 0; -EPERM others can; -errno
  */
-int cli_store_check_trust(const struct hes_store *s, const char *user, struct hes_err *err);
-
-/** "2026-11-21" or "2026-11-21T14:30:00Z". @what names the option in the error */
-int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err);
-/** "2026-11-21 14:30", UTC. */
-void cli_format_when(int64_t us, char out[20]);
+int app_store_check_trust(const struct hes_store *s, const char *user, struct hes_err *err);
 
 /** The predictor @p, with its file @path, as the store describes it; @out keeps @path. */
-int cli_store_predictor(const char *path, const struct hes_predictor *p,
+int app_store_predictor(const char *path, const struct hes_predictor *p,
 			struct hes_store_predictor *out, struct hes_err *err);
 
 /** Forecasts of @p for each sample, except those of GPU types that it does not know. free() @out.
  */
-int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c,
+int app_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c,
 		  const struct hes_samples *s, struct hes_forecast **out, struct hes_err *err);
 
 #endif

@@ -9,10 +9,7 @@
 #include <string.h>
 
 #include "base/hash_map.h"
-#include "base/plural.h"
-#include "cli/cli.h"
 #include "app/catalogue.h"
-#include "cli/run/run_report.h"
 #include "heshare/model.h"
 
 /* A job by itself on a GPU. */
@@ -114,9 +111,10 @@ static void sum_times(struct run_baseline *b, const struct hes_run_report *r,
 	b->has_times = true;
 }
 
-int run_baseline_estimate(const struct hes_run_report *r, const struct hes_jobs *jobs,
-			  const struct hes_profiles *p, const struct hes_catalogue *c,
-			  struct run_baseline *out, struct hes_err *err)
+int run_baseline_estimate(const struct hes_app *app, const struct hes_run_report *r,
+			  const struct hes_jobs *jobs, const struct hes_profiles *p,
+			  const struct hes_catalogue *c, struct run_baseline *out,
+			  struct hes_err *err)
 {
 	struct alone *v = calloc(r->n_jobs + 1, sizeof(*v));
 	struct run_baseline b = { 0 };
@@ -127,7 +125,7 @@ int run_baseline_estimate(const struct hes_run_report *r, const struct hes_jobs 
 	int rc = v ? hes_text_map_make(&ids, jobs->v, sizeof(*jobs->v), jobs->n) : -ENOMEM;
 
 	/* Without the model, jobs without a profile have no estimate. */
-	if (!rc && cli_model_load(NULL, c, NULL, 0, &m, &none))
+	if (!rc && app_model_load(app, NULL, c, NULL, 0, &m, &none))
 		m = NULL;
 	for (size_t i = 0; i < r->n_jobs && !rc; i++) {
 		const struct hes_run_job *j = &r->jobs[i];
@@ -148,56 +146,4 @@ int run_baseline_estimate(const struct hes_run_report *r, const struct hes_jobs 
 		return hes_fail(err, rc, "out of memory for %zu jobs", r->n_jobs);
 	*out = b;
 	return 0;
-}
-
-void run_baseline_text(FILE *f, const struct run_baseline *b, const struct hes_run_report *r)
-{
-	const size_t n = b->profiled + b->modelled;
-	struct table t = { 0 };
-
-	if (!r->done)
-		return;
-	if (!n) {
-		fputs("\nWhat the run saved against one job per GPU at the default clock is not "
-		      "known: its jobs have no profile (heshare profile), and the GPU model does "
-		      "not know them.\n",
-		      f);
-		return;
-	}
-	fprintf(f,
-		"\nagainst one job per GPU at the default clock, estimated for %zu of %zu job%s "
-		"(%zu by profiles, %zu by the GPU model)\n",
-		n, r->done, hes_s(r->done), b->profiled, b->modelled);
-	if (b->energies)
-		run_report_compare(&t, "energy of these jobs", "estimated", (double)b->alone_mj,
-				   (double)b->measured_mj, hes_energy_text, true);
-	if (b->has_times) {
-		run_report_compare(&t, "average completion", "estimated", b->alone.avg_jct_us,
-				   r->measured.avg_jct_us, hes_time_text, true);
-		run_report_compare(&t, "last job", "estimated", (double)b->alone.makespan_us,
-				   (double)r->measured.makespan_us, hes_time_text, true);
-		run_report_compare(
-			&t, "fleet energy", "estimated", (double)b->alone.fleet_energy_mj,
-			(double)r->measured.fleet_energy_mj, hes_energy_text, r->has_energy);
-	}
-	cli_print_table(&t, f, 2);
-	if (!b->has_times)
-		fputs("  times and fleet energy are not known: not every job is done, has an "
-		      "estimate and has joules\n",
-		      f);
-}
-
-json_t *run_baseline_json(const struct run_baseline *b, const struct hes_run_report *r)
-{
-	if (!b->profiled && !b->modelled)
-		return json_null();
-	return json_pack(
-		"{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "estimate_of",
-		"one job per GPU at the default clock", "jobs_done", (json_int_t)r->done,
-		"by_profiles", (json_int_t)b->profiled, "by_model", (json_int_t)b->modelled,
-		"jobs_j", cli_json_maybe(b->energies, (double)b->alone_mj * 1e-3),
-		"measured_jobs_j", cli_json_maybe(b->energies, (double)b->measured_mj * 1e-3),
-		"avg_jct_s", cli_json_maybe(b->has_times, b->alone.avg_jct_us * 1e-6), "makespan_s",
-		cli_json_maybe(b->has_times, (double)b->alone.makespan_us * 1e-6), "fleet_j",
-		cli_json_maybe(b->has_times, (double)b->alone.fleet_energy_mj * 1e-3));
 }

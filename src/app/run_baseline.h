@@ -5,9 +5,7 @@
 #ifndef HES_APP_RUN_BASELINE_H
 #define HES_APP_RUN_BASELINE_H
 
-#include <jansson.h>
-#include <stdio.h>
-
+#include "app/app.h"
 #include "heshare/profile.h"
 #include "heshare/run.h"
 
@@ -22,13 +20,9 @@ struct run_baseline {
 };
 
 /** @param jobs  of the plan; jobs that were added have no estimate. @return 0; -ENOMEM */
-int run_baseline_estimate(const struct hes_run_report *r, const struct hes_jobs *jobs,
-			  const struct hes_profiles *p, const struct hes_catalogue *c,
-			  struct run_baseline *out, struct hes_err *err);
-
-/** Rows "what, estimated, measured" behind the report; one sentence where nothing is known. */
-void run_baseline_text(FILE *f, const struct run_baseline *b, const struct hes_run_report *r);
-/** null where nothing is known */
-json_t *run_baseline_json(const struct run_baseline *b, const struct hes_run_report *r);
+int run_baseline_estimate(const struct hes_app *app, const struct hes_run_report *r,
+			  const struct hes_jobs *jobs, const struct hes_profiles *p,
+			  const struct hes_catalogue *c, struct run_baseline *out,
+			  struct hes_err *err);
 
 #endif

@@ -28,16 +28,16 @@ static void warn_of_limits(const struct run_gpus *u)
 		    !info.power_limit_mw ||
 		    fabs(info.power_limit_mw * 1e-3 - planned_w) < LIMIT_DIFFERS * planned_w)
 			continue;
-		fprintf(stderr,
-			"heshare run: %s has a power limit of %g W, and the plan counts with %g W: "
-			"times and joules will differ; plan again\n",
+		app_say(u->app,
+			"%s has a power limit of %g W, and the plan counts with %g W: "
+			"times and joules will differ; plan again",
 			u->fleet->gpus[g].name, info.power_limit_mw * 1e-3, planned_w);
 	}
 }
 
 int run_gpus_fit(const struct run_gpus *u, bool others, bool resume, struct hes_err *err)
 {
-	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	const char *visible = app_variable(u->app, "CUDA_VISIBLE_DEVICES");
 	bool named = false;
 	int rc = hes_run_fit(u->fleet, u->plan, u->node,
 			     (others ? HES_FIT_OTHERS : 0) | (resume ? HES_FIT_LOST : 0),

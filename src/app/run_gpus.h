@@ -4,12 +4,14 @@
 #ifndef HES_APP_RUN_GPUS_H
 #define HES_APP_RUN_GPUS_H
 
+#include "app/app.h"
 #include "heshare/device.h"
 #include "heshare/journal.h"
 #include "heshare/plan.h"
 
 /** A plan and the GPUs that are there. */
 struct run_gpus {
+	const struct hes_app *app;
 	struct hes_fleet *fleet; /* of the plan */
 	const struct hes_plan *plan;
 	const char *node; /* whose part is carried out; NULL: all */

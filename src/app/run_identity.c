@@ -71,9 +71,9 @@ const char *run_plan_name(const struct hes_run *run)
 	return slash ? slash + 1 : run->plan;
 }
 
-const char *run_user_behind_sudo(void)
+const char *run_user_behind_sudo(const struct hes_app *app)
 {
-	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
+	const char *user = geteuid() ? NULL : app_variable(app, "SUDO_USER");
 
 	return user && strcmp(user, "root") != 0 ? user : NULL;
 }

@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/catalogue.h"
+#include "app/jobs_load.h"
 #include "app/plan_request.h"
 #include "base/plural.h"
-#include "cli/inputs/inputs.h"
+#include "base/texts.h"
 #include "app/policy_program.h"
 #include "app/known_folder.h"
 
@@ -43,10 +45,10 @@ int run_planner_check(struct run_planner *p, struct hes_err *err)
 
 int run_planner_gpus(struct run_planner *p, struct hes_fleet *fleet, struct hes_err *err)
 {
-	int rc = gpus_fleet_load(p->o->gpus, p->catalogue, stderr, &p->gpus, err);
+	int rc = gpus_fleet_load(p->o->app, p->o->gpus, p->catalogue, true, &p->gpus, err);
 
 	if (!rc)
-		rc = cli_cap_check(p->o->power_cap_w, &p->gpus.fleet, err);
+		rc = app_cap_check(p->o->power_cap_w, &p->gpus.fleet, err);
 	if (!rc) {
 		*fleet = p->gpus.fleet;
 		p->fleet = fleet;
@@ -60,7 +62,7 @@ int run_planner_gpus(struct run_planner *p, struct hes_fleet *fleet, struct hes_
 static int load_known(struct run_planner *p, const struct hes_jobs *jobs, bool again,
 		      struct hes_known *out, struct hes_err *err)
 {
-	const struct cli_known_from from = { .command = "run",
+	const struct app_known_from from = { .app = p->o->app,
 					     .store = p->o->store,
 					     .predictor = p->o->predictor,
 					     .profiles = p->o->profiles,
@@ -68,7 +70,7 @@ static int load_known(struct run_planner *p, const struct hes_jobs *jobs, bool a
 					     .profiles_only = again,
 					     .again = again };
 
-	return cli_known_load(&from, p->catalogue, p->fleet, out, err);
+	return app_known_load(&from, p->catalogue, p->fleet, out, err);
 }
 
 /* The runner reads GPU types without a lock, so they are made before it begins. It does not read
@@ -79,7 +81,7 @@ static int load_all(struct run_planner *p, struct hes_jobs *jobs, struct hes_err
 
 	if (rc)
 		return rc;
-	cli_known_fit(&p->known, p->o->predictor != NULL, p->gpus.types, p->gpus.n_types);
+	app_known_fit(&p->known, p->o->predictor != NULL, p->gpus.types, p->gpus.n_types);
 	hes_known_hold(&p->known, p->fleet->limited, p->fleet->n_limited);
 	hes_jobs_take_measured(jobs, &p->known.measured);
 	p->measured = p->known.measured;
@@ -125,17 +127,14 @@ static void tell_known(const struct run_planner *p, const struct hes_jobs *jobs,
 		       const struct hes_plan *plan)
 {
 	const uint32_t unknown = plan->known[HES_KNOWN_UNKNOWN];
-	const char *before = ": ";
+	char text[200] = "";
 
-	fprintf(stderr, "heshare run: %zu job%s on %zu GPU%s", jobs->n, hes_s(jobs->n), p->fleet->n,
-		hes_s(p->fleet->n));
-	for (size_t i = 0; i < HES_KNOWN_SOURCES; i++) {
-		if (!plan->known[i])
-			continue;
-		fprintf(stderr, "%s%" PRIu32 " %s", before, plan->known[i], hes_known_sources[i]);
-		before = ", ";
-	}
-	fprintf(stderr, "%s\n",
+	for (size_t i = 0; i < HES_KNOWN_SOURCES; i++)
+		if (plan->known[i])
+			hes_text_add(text, sizeof(text), ", ", "%" PRIu32 " %s", plan->known[i],
+				     hes_known_sources[i]);
+	app_say(p->o->app, "%zu job%s on %zu GPU%s%s%s%s", jobs->n, hes_s(jobs->n), p->fleet->n,
+		hes_s(p->fleet->n), *text ? ": " : "", text,
 		!unknown       ? ""
 		: unknown == 1 ? "; it runs alone and is measured"
 			       : "; they run alone and are measured");
@@ -152,12 +151,12 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 	if (rc)
 		return rc;
 	r = request_of(p, jobs);
-	r.progress = cli_plan_progress;
+	r.progress = p->o->progress;
 	r.progress_ctx = (void *)(uintptr_t)p->policy;
 	rc = app_plan_all(p->policy, &r, &p->known, out, NULL, err);
 	if (!rc) {
 		tell_known(p, jobs, out);
-		cli_jobs_warn_memory("run", jobs);
+		app_jobs_warn_memory(p->o->app, jobs);
 	}
 	return rc;
 }
@@ -168,7 +167,7 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 int run_planner_resume(struct run_planner *p, const struct hes_plan *plan, struct hes_fleet *fleet,
 		       struct hes_jobs *jobs, struct hes_err *err)
 {
-	int rc = gpus_fleet_load(NULL, p->catalogue, NULL, &p->gpus, err);
+	int rc = gpus_fleet_load(p->o->app, NULL, p->catalogue, false, &p->gpus, err);
 
 	for (size_t g = 0; g < fleet->n && !rc; g++)
 		for (size_t i = 0; i < p->gpus.fleet.n; i++)

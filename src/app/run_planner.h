@@ -12,6 +12,8 @@
 
 /** What to plan with, of the command line. NULL: the usual. */
 struct run_planner_options {
+	const struct hes_app *app;
+	hes_progress_fn *progress; /* of the first planning; its context is the policy */
 	const char *gpus, *policy, *prefer, *predictor, *profiles, *store;
 	double power_cap_w; /* 0: none */
 };
@@ -37,7 +39,7 @@ int run_planner_check(struct run_planner *p, struct hes_err *err);
 int run_planner_gpus(struct run_planner *p, struct hes_fleet *fleet, struct hes_err *err);
 
 /**
- * Plan all jobs of a file, and say on standard error how much is known of them.
+ * Plan all jobs of a file, and say how much is known of them.
  * @return 0; errors of loading what is known and of planning; -ENOSPC a job that fits no GPU
  */
 int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_plan *out,

@@ -53,9 +53,10 @@ static void work_folders_sweep(const char *above, const char *start)
 		closedir(d);
 }
 
-int work_folder_make(const char *name, char out[PATH_MAX], struct hes_err *err)
+int work_folder_make(const struct hes_app *app, const char *name, char out[PATH_MAX],
+		     struct hes_err *err)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *tmp = app_variable(app, "TMPDIR");
 	char start[64];
 
 	tmp = tmp && *tmp ? tmp : "/tmp";

@@ -6,14 +6,15 @@
 
 #include <limits.h>
 
-#include "heshare/err.h"
+#include "app/app.h"
 
 /**
  * Make heshare-NAME-XXXXXX below TMPDIR, or /tmp. Folders of that name that killed commands of this
  * user left are removed, where a guard has nothing on its list there.
  * @return 0; -ENAMETOOLONG, -errno
  */
-int work_folder_make(const char *name, char out[PATH_MAX], struct hes_err *err);
+int work_folder_make(const struct hes_app *app, const char *name, char out[PATH_MAX],
+		     struct hes_err *err);
 
 /** Remove it, unless a guard's list is there: what could not be undone is for `heshare restore`. */
 void work_folder_remove(const char *folder);

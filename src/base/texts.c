@@ -1,5 +1,5 @@
 /*
- * texts.c - sort texts, append to one; see texts.h.
+ * texts.c - sort texts, append to one, find one that was meant; see texts.h.
  */
 #include "base/texts.h"
 
@@ -61,4 +61,46 @@ void hes_text_add(char *out, size_t size, const char *between, const char *fmt, 
 	va_start(args, fmt);
 	vsnprintf(out + at, size - at, fmt, args);
 	va_end(args);
+}
+
+/* Levenshtein distance; words longer than 31 bytes count as far. */
+static size_t letters_between(const char *a, const char *b)
+{
+	size_t row[32], la = strlen(a), lb = strlen(b);
+
+	if (la > 31 || lb > 31)
+		return 99;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		size_t diag = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			size_t up = row[j];
+
+			const size_t step = (up < row[j - 1] ? up : row[j - 1]) + 1;
+
+			diag += a[i - 1] != b[j - 1];
+			row[j] = step < diag ? step : diag;
+			diag = up;
+		}
+	}
+	return row[lb];
+}
+
+const char *hes_text_nearest(const char *word, const char *const *names, size_t n)
+{
+	size_t best = strlen(word) / 3 + 2;
+	const char *found = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t d = letters_between(word, names[i]);
+
+		if (d < best) {
+			best = d;
+			found = names[i];
+		}
+	}
+	return found;
 }

@@ -1,5 +1,6 @@
 /*
- * texts.h - sort texts and remove duplicates: char v[n][size], or pointers to texts; append to one.
+ * texts.h - sort texts and remove duplicates: char v[n][size], or pointers to texts; append to one;
+ * find the one that was meant.
  */
 #ifndef HES_BASE_TEXTS_H
 #define HES_BASE_TEXTS_H
@@ -23,5 +24,8 @@ size_t hes_texts_find(const char *first, size_t stride, size_t n, const char *te
  * does not fit is cut. */
 void hes_text_add(char *out, size_t size, const char *between, const char *fmt, ...)
 	HES_PRINTF(4, 5);
+
+/** @return the name nearest to @word within a third of its length, or NULL */
+const char *hes_text_nearest(const char *word, const char *const *names, size_t n);
 
 #endif

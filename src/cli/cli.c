@@ -31,6 +31,42 @@ void cli_say(const char *command, const char *sentence)
 	free(line);
 }
 
+static const char *running_command = "";
+
+static const char *environment_variable(void *ctx, const char *name)
+{
+	(void)ctx;
+	return getenv(name);
+}
+
+static int environment_set(void *ctx, const char *name, const char *value)
+{
+	(void)ctx;
+	return setenv(name, value, 1) ? -errno : 0;
+}
+
+static void app_sentence(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	cli_say(running_command, sentence);
+}
+
+const struct hes_app *cli_app(void)
+{
+	static const struct hes_app app = {
+		.variable = environment_variable,
+		.set_variable = environment_set,
+		.say = app_sentence,
+	};
+
+	return &app;
+}
+
+void cli_app_begin(const char *command)
+{
+	running_command = command;
+}
+
 bool cli_reader_gone(void)
 {
 	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };

@@ -7,10 +7,16 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "app/app.h"
 #include "base/quantity.h"
 #include "heshare/err.h"
 #include "heshare/fleet.h"
 #include "report/table.h"
+
+/** What src/app takes from this program: its environment, and cli_say() for sentences. */
+const struct hes_app *cli_app(void);
+/** Name the command that runs, for cli_app(). */
+void cli_app_begin(const char *command);
 
 /** Print "heshare COMMAND: sentence" on stderr, with what cannot be shown as \xNN. */
 void cli_say(const char *command, const char *sentence);

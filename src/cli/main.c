@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/texts.h"
 #include "base/signals.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -42,7 +43,7 @@ static int no_such_command(const char *name)
 		names[n++] = commands[i]->name;
 	for (const struct about_word *w = about_words; w->name && n < 64; w++)
 		names[n++] = w->name;
-	near = strcmp(name, "-V") == 0 ? "--version" : opt_nearest(name, names, n);
+	near = strcmp(name, "-V") == 0 ? "--version" : hes_text_nearest(name, names, n);
 	fprintf(stderr, "heshare: no command \"%s\"%s%s%s; see heshare help\n", name,
 		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 	return 2;
@@ -122,6 +123,7 @@ static int run(const struct command *c, int argc, char **argv)
 		cli_fail(c->name, &err);
 	} else {
 		page = prints_data(c, values) ? NULL : terminal_fit();
+		cli_app_begin(c->name);
 		rc = c->run(values, n, argv + 1);
 		terminal_finish(page);
 	}

@@ -17,52 +17,6 @@
 #define HELP_INDENT 30
 #define MOST_LISTED 12 /* words of an option that its description lists */
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
-
-/* Levenshtein distance; words longer than 31 bytes count as far. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[32], la = strlen(a), lb = strlen(b);
-
-	if (la > 31 || lb > 31)
-		return 99;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		size_t diag = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			size_t up = row[j];
-
-			row[j] = min3(up + 1, row[j - 1] + 1, diag + (a[i - 1] != b[j - 1]));
-			diag = up;
-		}
-	}
-	return row[lb];
-}
-
-const char *opt_nearest(const char *word, const char *const *names, size_t n)
-{
-	size_t best = strlen(word) / 3 + 2;
-	const char *found = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t d = distance(word, names[i]);
-
-		if (d < best) {
-			best = d;
-			found = names[i];
-		}
-	}
-	return found;
-}
-
 static const struct opt *find_long(const struct command *c, const char *name, size_t len)
 {
 	for (const struct opt *o = c->opts; o && o->name; o++)
@@ -94,7 +48,7 @@ static int unknown(const struct command *c, const char *arg, struct hes_err *err
 
 	for (const struct opt *o = opt_shown(c->opts); o && n < 64; o = opt_shown(o + 1))
 		names[n++] = o->name;
-	near = strncmp(arg, "--", 2) == 0 ? opt_nearest(arg + 2, names, n) : NULL;
+	near = strncmp(arg, "--", 2) == 0 ? hes_text_nearest(arg + 2, names, n) : NULL;
 	return hes_fail(err, -EINVAL, "no option %.64s%s%s%s; see heshare %s --help", arg,
 			near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "",
 			c->name);

@@ -105,7 +105,4 @@ void opt_help(const struct command *c, int word, FILE *f);
 /** @return the index in the command's words; -1: it is none of them */
 int opt_word(const struct command *c, const char *text);
 
-/** @return the name nearest to @word within a third of its length, or NULL */
-const char *opt_nearest(const char *word, const char *const *names, size_t n);
-
 #endif

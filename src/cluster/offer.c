@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/visible.h"
+#include "cli/cli.h"
 #include "app/gpus_visible.h"
 #include "heshare/version.h"
 #include "launch/guard.h"
@@ -89,7 +90,7 @@ static int put_gpu(const char *node, size_t i, const char *uuid, const struct he
 	int rc;
 
 	snprintf(index, sizeof(index), "%zu", i);
-	rc = gpus_fleet_load(index, c, NULL, &b, err);
+	rc = gpus_fleet_load(cli_app(), index, c, false, &b, err);
 	if (!rc)
 		put_line(json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:b, s:b}", "heshare",
 				   HES_VERSION, "node", node, "index", (json_int_t)i, "type",
@@ -106,7 +107,7 @@ static int put_gpus(const char *node, const struct hes_catalogue *c, struct hes_
 {
 	struct hes_err first = { .code = 0 };
 	struct hes_devices *d = NULL;
-	int rc = cli_devices_open(c, &d, err);
+	int rc = app_devices_open(cli_app(), c, &d, err);
 	size_t n = 0;
 
 	for (size_t i = 0; !rc && i < hes_devices_count(d); i++) {

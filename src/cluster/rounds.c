@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/plural.h"
+#include "cli/cli.h"
 #include "app/known_files.h"
 #include "app/policy_program.h"
 #include "cluster/head_state.h"
@@ -136,7 +137,7 @@ static int draft_plan(const struct nodes *s, struct draft *d, struct hes_err *er
 	const struct hes_policy *policy = find_policy(s, &r.prefer, err);
 	uint32_t *waiting = calloc(d->jobs.n + 1, sizeof(*waiting));
 	int64_t *free_at_us = calloc(d->fleet.fleet.n + 1, sizeof(*free_at_us));
-	const struct cli_known_from from = { .command = "run",
+	const struct app_known_from from = { .app = cli_app(),
 					     .store = hes_store_path(s->q->store),
 					     .predictor = s->q->predictor,
 					     .profiles = s->q->profiles,
@@ -147,7 +148,7 @@ static int draft_plan(const struct nodes *s, struct draft *d, struct hes_err *er
 			 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", d->jobs.n);
 
 	if (!rc)
-		rc = cli_known_load(&from, s->q->catalogue, &d->fleet.fleet, &k, err);
+		rc = app_known_load(&from, s->q->catalogue, &d->fleet.fleet, &k, err);
 	for (size_t i = 0; i < d->jobs.n && !rc; i++)
 		waiting[i] = (uint32_t)i;
 	for (size_t g = 0; g < d->fleet.fleet.n && !rc; g++)

@@ -339,7 +339,7 @@ step_us() {
 		exec 2>err; set -e
 		sick=$1 well=$((1 - $1)) why=$2
 		refused() { if "$@" 2>one; then return 9; fi; grep -q "GPU $sick cannot be used: .*$why.*to do: " one; }
-		left_out() { grep -q "^left out: GPU $sick cannot be used: .*$why" err; : >err; }
+		left_out() { grep -q "^heshare [a-z]*: left out: GPU $sick cannot be used: .*$why" err; : >err; }
 		others=$(jq -nc "[0, 1, 2] - [$sick]")
 		if heshare gpus --json >g; then exit 9; fi
 		grep -q "^heshare gpus: GPU $sick cannot be used: .*$why.*; to do: " err

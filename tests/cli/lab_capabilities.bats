@@ -140,7 +140,7 @@ near() { # near JSON KEY VALUE
 @test "GPUs without clock rights are planned at their default clock, and that is said once" {
 	run -0 --separate-stderr "$HES_LAB" --dcgm --fault all:no-permission -- heshare plan \
 		jobs.csv --gpus 0,4 --prefer energy --json
-	[ "$stderr" = "GPUs 0, 4: clocks cannot be locked: the driver does not let this user; planned at the default clock" ]
+	[ "$stderr" = "heshare plan: GPUs 0, 4: clocks cannot be locked: the driver does not let this user; planned at the default clock" ]
 	jq -e '[.gpus[].batches[].clock_mhz] | all(. == 1380 or . == 1590)' <<<"$output"
 	[ "$(jq -r '.gpus[0].gpu' <<<"$output")" = "$(hostname | cut -c 1-32)/0" ]
 	run -0 --separate-stderr "$HES_LAB" --dcgm -- heshare plan jobs.csv --gpus 0,4 --prefer \
@@ -154,7 +154,7 @@ near() { # near JSON KEY VALUE
 		with=(-p "$policy")
 		[ "$policy" != joint ] || with+=(--budget 2000)
 		run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c 'H=$(command -v heshare); PATH=/usr/bin:/bin "$H" plan jobs.csv --gpus 0,6 --json "$@"' - "${with[@]}"
-		[ "$stderr" = "GPUs 0, 6: jobs cannot share the GPU: nvidia-cuda-mps-control is not found; planned one job at a time" ]
+		[ "$stderr" = "heshare plan: GPUs 0, 6: jobs cannot share the GPU: nvidia-cuda-mps-control is not found; planned one job at a time" ]
 		jq -e '[.gpus[].batches[] | (.jobs | length) == 1 and .jobs[0].sm_pct == 100] | length >= 6 and all' <<<"$output"
 		jq -e 'all(.gpus[]; . as $g | [range(1; $g.batches | length) | $g.batches[.].start_us >= $g.batches[. - 1].end_us] | all)' <<<"$output"
 	done
@@ -166,7 +166,7 @@ import ctypes
 n = ctypes.CDLL(\"libnvidia-ml.so.1\"); n.nvmlInit_v2(); d = ctypes.c_void_p()
 n.nvmlDeviceGetHandleByIndex_v2(1, ctypes.byref(d)); n.nvmlDeviceSetComputeMode(d, 2)"
 		heshare plan jobs.csv --gpus all --json >plan.json && heshare plan jobs.csv --gpus 0,1'
-	[[ "$stderr" == "left out: GPU 1: compute mode is Prohibited: no job can run; "*$'\n'"heshare plan: GPU 1: compute mode is Prohibited: no job can run; "*"leave it out with --gpus" ]]
+	[[ "$stderr" == "heshare plan: left out: GPU 1: compute mode is Prohibited: no job can run; "*$'\n'"heshare plan: GPU 1: compute mode is Prohibited: no job can run; "*"leave it out with --gpus" ]]
 	[ "$(jq -c '[.gpus[].gpu | split("/")[1] | tonumber]' plan.json)" = "[0,2,3,4,5,6,7]" ]
 	run -2 "$HESHARE" plan jobs.csv --gpus all --fleet two.yaml
 	[[ "$output" == "heshare plan: --gpus: there is --fleet, too"* ]]
@@ -222,8 +222,8 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 			[[ "$stderr" == *"heshare $command: GPU 0: $why; $(jq -r '.[0].do' <<<"${lines[0]}")"* ]]
 		done
 		jq -e '[.gpus[].gpu | split("/")[1]] == ["1"]' all.json
-		grep -q "^left out: GPU 0: $why" profile.err
-		grep -q "^left out: GPU 0: $why" serve.err
+		grep -q "^heshare profile: left out: GPU 0: $why" profile.err
+		grep -q "^heshare fair: left out: GPU 0: $why" serve.err
 		grep -q "GPU 1, .* is shared" serve.err
 		case $mode in
 		Mig*) [[ "${lines[0]}" == *"MIG is on: "*"sudo nvidia-smi -mig 0"* ]] ;;

@@ -202,7 +202,7 @@ joules_sum() {
 	printf 'command\ntrue\n' >own.csv
 	refused 'no value {foo} for a command' own.csv -- ./other.sh '{foo}'
 	run -0 lab two heshare run own.csv --dry-run -- ./other.sh '{iterations}'
-	[[ "$output" == *"heshare: no job runs the command for all, because each has one of its own"* ]]
+	[[ "$output" == *"heshare run: no job runs the command for all, because each has one of its own"* ]]
 	refused 'job a needs 90000 MiB of memory, and no GPU here has more than 15360 MiB' large.csv
 	refused 'none.csv' none.csv -- true
 	# With a command for all, too, the file must be one of jobs: no column misspelt, no plan.

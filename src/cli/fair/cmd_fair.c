@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/texts.h"
 #include "cli/commands.h"
+#include "cli/inputs/inputs.h"
 #include "cli/fair/fair.h"
 #include "app/known_store.h"
 #include "heshare/fair.h"
@@ -135,7 +137,7 @@ static const char *const fair_words[N_ACTIONS + 1] = { "slices", "run",     "ser
 
 static int unknown_action(const char *word)
 {
-	const char *near = opt_nearest(word, fair_words, N_ACTIONS);
+	const char *near = hes_text_nearest(word, fair_words, N_ACTIONS);
 
 	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is ", word,
 		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");

@@ -18,6 +18,7 @@
 #include "base/num.h"
 #include "base/visible.h"
 #include "app/catalogue.h"
+#include "cli/inputs/inputs.h"
 #include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
@@ -304,7 +305,7 @@ static int clocks_measure(struct measuring *m, const char *tenant, const uint32_
 static int guard_begin(struct measuring *m, struct hes_err *err)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
-	int rc = work_folder_make("fair-profile", m->folder, err);
+	int rc = work_folder_make(cli_app(), "fair-profile", m->folder, err);
 
 	if (!rc)
 		rc = hes_guard_start(&m->guard, guard, m->folder, NULL, err);
@@ -318,13 +319,13 @@ static int gpu_choose(struct measuring *m, const struct fair_opts *o, struct hes
 	int rc = gpus_check(o->gpus, err);
 
 	if (!rc)
-		rc = cli_catalogue_load(o->catalogue, true, &c, err);
+		rc = app_catalogue_load(cli_app(), o->catalogue, true, &c, err);
 	if (!rc)
-		rc = cli_devices_open(&c, &m->devices, err);
+		rc = app_devices_open(cli_app(), &c, &m->devices, err);
 	hes_catalogue_free(&c);
 
 	if (!rc)
-		rc = gpus_choose(m->devices, o->gpus, GPUS_RUN, &gpus, &n, err);
+		rc = gpus_choose(cli_app(), m->devices, o->gpus, GPUS_RUN, &gpus, &n, err);
 	if (!rc && o->gpus && n != 1)
 		rc = hes_fail(err, -EINVAL, "--gpus: profile measures on one GPU, not on %zu", n);
 	if (!rc) {
@@ -361,7 +362,8 @@ static int measuring_run(struct measuring *m, const struct fair_opts *o, const u
 	if (!rc)
 		rc = clocks_check(m, clocks, n, err);
 	if (!rc)
-		rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &m->store, err);
+		rc = app_store_open(cli_app(), o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS,
+				    &m->store, err);
 	if (!rc)
 		rc = guard_begin(m, err);
 	if (!rc && launch_counter_open(&m->launches, m->folder, &why))
@@ -401,7 +403,7 @@ static int powers_list(const struct fair_opts *o, struct hes_err *err)
 	struct hes_tenant_power *p = NULL;
 	struct hes_store *s;
 	size_t n = 0;
-	int rc = cli_store_open(o->store, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
+	int rc = app_store_open(cli_app(), o->store, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
 
 	if (rc)
 		return rc;

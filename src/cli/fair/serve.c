@@ -259,7 +259,7 @@ static int config_parse(const struct fair_opts *o, struct arbiter_config *c, str
 static int store_choose(const struct fair_opts *o, char **out, struct hes_err *err)
 {
 	struct hes_store *s;
-	int rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &s, err);
+	int rc = app_store_open(cli_app(), o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &s, err);
 
 	*out = NULL;
 	if (rc)
@@ -281,12 +281,12 @@ static int serve(const struct fair_opts *o, struct arbiter_server_config *c, str
 	if (!rc)
 		rc = fair_socket_own(o->socket, path, err);
 	if (!rc)
-		rc = cli_catalogue_load(o->catalogue, true, &types, err);
+		rc = app_catalogue_load(cli_app(), o->catalogue, true, &types, err);
 	if (!rc)
-		rc = cli_devices_open(&types, &d, err);
+		rc = app_devices_open(cli_app(), &types, &d, err);
 	hes_catalogue_free(&types);
 	if (!rc)
-		rc = gpus_choose(d, o->gpus, GPUS_SHARE, &gpus, &c->n_gpus, err);
+		rc = gpus_choose(cli_app(), d, o->gpus, GPUS_SHARE, &gpus, &c->n_gpus, err);
 	if (!rc && c->n_gpus > ARBITER_MAX_GPUS)
 		rc = hes_fail(err, -EINVAL,
 			      "%zu GPUs are more than the %d that an arbiter takes; choose some "

@@ -28,7 +28,7 @@ static int gpu_parse(const char *name, uint8_t out[16], struct hes_err *err)
 
 	if (arbiter_parse_uuid(name, out))
 		return 0;
-	rc = cli_devices_open(NULL, &d, err);
+	rc = app_devices_open(cli_app(), NULL, &d, err);
 	if (rc)
 		return rc;
 	i = gpus_find(d, "--gpus", name, err);

@@ -2,15 +2,19 @@
  * cmd_gpus.c - `heshare gpus`: list the GPUs of this machine, of a fleet, or the GPU types of the
  * catalogue.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "app/catalogue.h"
-#include "app/gpus_order.h"
-#include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/gpu/gpu_list.h"
+#include "cli/inputs/inputs.h"
 #include "cluster/offer.h"
+#include "gpu/cuda_driver.h"
 
 struct gpus_opts {
 	const char *fleet, *catalogue, *restore;
@@ -111,6 +115,43 @@ static int list_fleet(const struct hes_fleet *f, bool json)
 	return cli_table_out(&t, json);
 }
 
+static int device_print(const struct cuda_driver *d, int ordinal, struct hes_err *err)
+{
+	uint8_t u[16];
+	int device, code = d->device_get(&device, ordinal);
+
+	if (!code)
+		code = d->device_uuid(u, device);
+	if (code)
+		return cuda_driver_fail(d, "cuDeviceGetUuid", code, err);
+	printf("GPU-");
+	for (size_t i = 0; i < sizeof(u); i++)
+		printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
+	putchar('\n');
+	return 0;
+}
+
+/* For the process that asks CUDA (app/gpus_order.h): all UUIDs in its order, one a line. */
+static int cuda_order_print(void)
+{
+	struct cuda_driver d;
+	struct hes_err err;
+	int n = 0, code, rc;
+
+	/* All GPUs, and those of this machine: an MPS server may have fewer. */
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	setenv("CUDA_MPS_PIPE_DIRECTORY", "/dev/null", 1);
+	rc = cuda_driver_open(&d, &err);
+	code = rc ? 0 : d.device_count(&n);
+	if (code)
+		rc = cuda_driver_fail(&d, "cuDeviceGetCount", code, &err);
+	for (int i = 0; !rc && i < n; i++)
+		rc = device_print(&d, i, &err);
+	if (!rc && fflush(stdout))
+		rc = hes_fail(&err, -errno, "standard output: %s", strerror(errno));
+	return rc ? cli_fail("gpus", &err) : 0;
+}
+
 static int run_gpus(const void *opts, int n_args, char **args)
 {
 	const struct gpus_opts *o = opts;
@@ -124,7 +165,7 @@ static int run_gpus(const void *opts, int n_args, char **args)
 	/* Before anything else of this process looks at GPUs. */
 	if (o->cuda_order)
 		return cuda_order_print();
-	rc = cli_catalogue_load(o->catalogue, !o->types && !o->fleet, &c, &err);
+	rc = app_catalogue_load(cli_app(), o->catalogue, !o->types && !o->fleet, &c, &err);
 	if (!rc && o->fleet)
 		rc = hes_fleet_load(o->fleet, &c, &f, &err);
 	if (rc)

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/signals.h"
 #include "app/catalogue.h"
+#include "cli/inputs/inputs.h"
 #include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -377,13 +378,13 @@ static int run_measure(const void *opts, int n_args, char **args)
 		free(argv);
 		return cli_fail("measure", &err);
 	}
-	rc = argv ? cli_catalogue_load(o->catalogue, true, &c, &err)
+	rc = argv ? app_catalogue_load(cli_app(), o->catalogue, true, &c, &err)
 		  : hes_fail(&err, -ENOMEM, "no memory for the command");
 	if (!rc)
-		rc = cli_devices_open(&c, &d, &err);
+		rc = app_devices_open(cli_app(), &c, &d, &err);
 	hes_catalogue_free(&c);
 	if (!rc)
-		rc = gpus_choose(d, o->gpus, GPUS_READ, &gpus, &n, &err);
+		rc = gpus_choose(cli_app(), d, o->gpus, GPUS_READ, &gpus, &n, &err);
 	if (!rc) {
 		memcpy(argv, args, (size_t)n_args * sizeof(*argv));
 		rc = measure(o, d, gpus, n, argv, &err);

@@ -63,7 +63,7 @@ int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *
 		struct cli_fits *fits, struct hes_err *err)
 {
 	struct hes_profiles p;
-	int rc = cli_profiles_load(profiles, &p, err);
+	int rc = app_profiles_load(profiles, &p, err);
 
 	if (rc)
 		return rc;

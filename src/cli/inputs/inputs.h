@@ -1,32 +1,38 @@
 /*
- * inputs.h - load jobs and a fleet, check its power cap, and move arrivals to time 0.
+ * inputs.h - what commands share about their inputs: rows of option tables, dates, GPU types by
+ * name, how jobs are known, progress of planning.
  */
 #ifndef HES_CLI_INPUTS_INPUTS_H
 #define HES_CLI_INPUTS_INPUTS_H
 
-#include <stdbool.h>
+#include <jansson.h>
+#include <stdio.h>
 
 #include "heshare/fleet.h"
-#include "heshare/job.h"
+#include "heshare/plan.h"
 
-/** A fleet file; @path NULL: the HeShare paper's eight GPUs. */
-int cli_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out,
-		   struct hes_err *err);
+/* Where the store is that no --store names. */
+#define CLI_STORE_PLACE      "HESHARE_STORE, or heshare/store.db below XDG_DATA_HOME or ~/.local/share"
+#define CLI_KNOWN_STORE_HELP "store with what was measured; without it, " CLI_STORE_PLACE
 
-/** Refuse a power cap below what an idle fleet draws: no plan can keep it. @param cap_w  W; 0:
- * none. @return 0; -ERANGE */
-int cli_cap_check(double cap_w, const struct hes_fleet *f, struct hes_err *err);
-
-/**
- * hes_jobs_load(), with a warning on standard error that names the columns that nothing reads.
- * @param command  that warns, "plan"
- * @param pattern  of the jobs' commands; NULL: none
- * @param due      whether it reads deadlines
- */
-int cli_jobs_load(const char *command, const char *pattern, const char *path, bool due,
-		  struct hes_jobs *out, struct hes_err *err);
-
-/** A row of an option table. @param where  offset of a const char * */
+/* Rows of option tables. @param where  offset of a const char * */
+#define CLI_CATALOGUE_OPT(where)                                                                 \
+	{                                                                                        \
+		.name = "catalogue", .kind = OPT_FILE, .offset = (where), .arg = "FILE",         \
+		.help = "add the GPU types and workloads of this YAML file; a row replaces the " \
+			"one of the same name"                                                   \
+	}
+#define CLI_PREDICTOR_OPT(where)                                                              \
+	{                                                                                     \
+		.name = "predictor", .kind = OPT_FILE, .offset = (where), .arg = "FILE",      \
+		.help = "predictor of heshare train; without it, one trained on the store's " \
+			"samples, or on modelled ones where the store has none"               \
+	}
+#define CLI_PROFILES_OPT(where)                                                         \
+	{                                                                               \
+		.name = "profiles", .kind = OPT_FILE, .offset = (where), .arg = "FILE", \
+		.help = "profiles.csv or its folder, in place of the store's profiles"  \
+	}
 #define CLI_PROGRESS_OPT(where)                                                                  \
 	{                                                                                        \
 		.name = "progress", .kind = OPT_TEXT, .offset = (where), .arg = "REGEX",         \
@@ -35,12 +41,22 @@ int cli_jobs_load(const char *command, const char *pattern, const char *path, bo
 			"\"heshare: N iterations\" always count"                                 \
 	}
 
-/** Let all jobs arrive at time 0; deadlines keep their distance from the arrival. */
-void cli_arrive_at_once(struct hes_jobs *jobs);
+/** "2026-11-21" or "2026-11-21T14:30:00Z". @what names the option in the error */
+int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err);
+/** "2026-11-21 14:30", UTC. */
+void cli_format_when(int64_t us, char out[20]);
 
-/** Warn on standard error of jobs that need more memory than their file says, some of them by name.
+/** "Jobs: 12 measured, 47 known networks, 1 derived." without an end of line. */
+void cli_known_print(FILE *f, const uint32_t known[HES_KNOWN_SOURCES]);
+/** @return {"measured": 12, "known": 47, "derived": 1, "unknown": 0} */
+json_t *cli_known_json(const uint32_t known[HES_KNOWN_SOURCES]);
+
+/**
+ * GPU types by name, commas between them.
+ * @return how many were written to @out; -ENOENT, -E2BIG, -EEXIST
  */
-void cli_jobs_warn_memory(const char *command, const struct hes_jobs *jobs);
+int cli_types(const char *list, const struct hes_catalogue *c, const struct hes_gpu_type **out,
+	      size_t max, struct hes_err *err);
 
 /** hes_progress_fn: cli_progress() of a search in cells. @param policy  struct hes_policy */
 void cli_plan_progress(void *policy, size_t done, size_t of);

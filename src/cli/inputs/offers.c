@@ -2,6 +2,7 @@
  * offers.c - policies, preferences, GPU types and workloads as values of options; see offers.h.
  */
 #include "cli/inputs/offers.h"
+#include "cli/cli.h"
 
 #include <stdio.h>
 
@@ -69,7 +70,7 @@ void offer_gpu_types(opt_say_fn *say, void *ctx)
 	struct hes_catalogue c = { 0 };
 	struct hes_err err;
 
-	if (cli_catalogue_load(NULL, false, &c, &err))
+	if (app_catalogue_load(cli_app(), NULL, false, &c, &err))
 		return;
 	for (size_t i = 0; i < c.n; i++)
 		say(c.types[i].name, ctx);
@@ -82,8 +83,8 @@ void offer_workloads(opt_say_fn *say, void *ctx)
 	struct hes_model *m = NULL;
 	struct hes_err err;
 
-	if (!cli_catalogue_load(NULL, false, &c, &err) &&
-	    !cli_model_load(NULL, &c, NULL, 0, &m, &err))
+	if (!app_catalogue_load(cli_app(), NULL, false, &c, &err) &&
+	    !app_model_load(cli_app(), NULL, &c, NULL, 0, &m, &err))
 		for (size_t i = 0; i < hes_model_workloads(m); i++)
 			say(hes_model_workload_at(m, i)->name, ctx);
 	hes_model_free(m);

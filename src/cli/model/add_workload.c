@@ -82,7 +82,7 @@ static int add(struct hes_model *m, const struct hes_catalogue *c,
 	int rc = hes_check_name("--add-workload", o->name, HES_NAME_MAX - 1, err);
 
 	if (!rc && profiles)
-		rc = cli_profiles_load(profiles, &p, err);
+		rc = app_profiles_load(profiles, &p, err);
 	if (!rc)
 		rc = hes_model_add_workload(m, c, o->name, &facts, profiles ? &p : NULL, fit, err);
 	hes_profiles_free(&p);

@@ -11,6 +11,7 @@
 
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "cli/inputs/fitted.h"
@@ -85,7 +86,7 @@ static const struct opt model_opts[] = {
 	{ .heading = "parameters and output",
 	  .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
 	  .help = "read physics parameters from this file instead of the built-in ones; "
-		"" CLI_SECOND_PHYSICS ": other equations, for tests" },
+		"" APP_SECOND_PHYSICS ": other equations, for tests" },
 	CLI_CATALOGUE_OPT(offsetof(struct model_opts, catalogue)),
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
 	  .help = "also know the workloads of profiles.csv, or of its folder: their parameters are "
@@ -236,7 +237,7 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c,
 		/* All values are of options. */
 		return err.code == -ERANGE || err.code == -EINVAL ? 2 : status;
 	}
-	cli_model_tell_derived(m, &g, 1);
+	app_model_tell_derived(cli_app(), m, &g, 1);
 	return print_instant(g, hes_model_gpu_origin(m, g->name), &now, r, rates, n, fits, o->json);
 }
 
@@ -247,8 +248,8 @@ static const char *add_misuse(const struct model_opts *o, int n_args)
 	if (o->of_a_job)
 		return "--batch, --gpu, --share, --clock, --power-limit and --co-runners are of a "
 		       "WORKLOAD, not of --add-workload";
-	if (o->physics && !strcmp(o->physics, CLI_SECOND_PHYSICS))
-		return "--add-workload goes with no --physics " CLI_SECOND_PHYSICS
+	if (o->physics && !strcmp(o->physics, APP_SECOND_PHYSICS))
+		return "--add-workload goes with no --physics " APP_SECOND_PHYSICS
 		       ": it would fit to equations that are for tests";
 	return add_workload_misuse(&o->add, o->profiles);
 }
@@ -279,9 +280,9 @@ static int run_model(const void *opts, int n_args, char **args)
 		fprintf(stderr, "heshare model: %s\n", wrong);
 		return 2;
 	}
-	rc = cli_catalogue_load(o->catalogue, false, &c, &err);
+	rc = app_catalogue_load(cli_app(), o->catalogue, false, &c, &err);
 	if (!rc)
-		rc = cli_model_load(o->physics, &c, NULL, 0, &m, &err);
+		rc = app_model_load(cli_app(), o->physics, &c, NULL, 0, &m, &err);
 	if (!rc && o->profiles && !o->add.name)
 		rc = cli_fit_all(m, &c, o->profiles, &fits, &err);
 	if (rc)

@@ -10,6 +10,7 @@
 
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "cli/inputs/offers.h"
@@ -159,14 +160,14 @@ static int find_gpu(const char *index, const struct hes_catalogue *c,
 		    struct hes_err *err)
 {
 	struct hes_devices *d = NULL;
-	int rc = cli_devices_open(c, &d, err);
+	int rc = app_devices_open(cli_app(), c, &d, err);
 	long i = rc ? -1 : gpus_find(d, "--gpu", index, err);
 
 	if (!rc && i < 0)
 		rc = (int)i;
 	if (!rc)
 		rc = hes_device_info(d, (size_t)i, info, err);
-	*out = rc ? NULL : cli_gpu_type(d, (size_t)i, c, err);
+	*out = rc ? NULL : app_gpu_type(d, (size_t)i, c, err);
 	hes_devices_close(d);
 	return rc || *out ? rc : err->code;
 }
@@ -463,7 +464,8 @@ static int run_split(const struct partition_opts *o, const struct partition_name
 		.objective = HES_PARTITION_NORMALIZED,
 	};
 	struct hes_err err;
-	int status, rc = cli_catalogue_load(o->catalogue, !o->from.modelled, &in.catalogue, &err);
+	int status, rc = app_catalogue_load(cli_app(), o->catalogue, !o->from.modelled,
+					    &in.catalogue, &err);
 
 	if (o->objective)
 		a.objective = (enum hes_partition_objective)partition_word(

@@ -10,6 +10,7 @@
 
 #include "base/plural.h"
 #include "cli/cli.h"
+#include "app/jobs_load.h"
 #include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
 #include "app/known_files.h"
@@ -39,12 +40,13 @@ static void show_progress(void *ctx, uint64_t done, uint64_t of)
 static int load(struct task *t, struct hes_err *err)
 {
 	const struct partition_opts *o = t->o;
-	int rc = cli_catalogue_load(o->catalogue, !o->from.modelled, &t->in.catalogue, err);
+	int rc = app_catalogue_load(cli_app(), o->catalogue, !o->from.modelled, &t->in.catalogue,
+				    err);
 
 	if (!rc)
-		rc = cli_jobs_load("partition", NULL, o->jobs, true, &t->jobs, err);
+		rc = app_jobs_load(cli_app(), NULL, o->jobs, true, &t->jobs, err);
 	if (!rc)
-		rc = cli_fleet_load(o->fleet, &t->in.catalogue, &t->fleet, err);
+		rc = app_fleet_load(o->fleet, &t->in.catalogue, &t->fleet, err);
 	if (rc)
 		return rc;
 	t->n_types = hes_fleet_types(&t->fleet, t->types, HES_KNOWN_TYPES);

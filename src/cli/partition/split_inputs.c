@@ -226,7 +226,7 @@ static int draw_all(const struct partition_name *jobs, size_t n_jobs,
 		    struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_model *m = NULL;
-	int rc = cli_model_load(NULL, &in->catalogue, types, n_types, &m, err);
+	int rc = app_model_load(cli_app(), NULL, &in->catalogue, types, n_types, &m, err);
 
 	if (!rc)
 		rc = check_names(m, jobs, n_jobs, err);
@@ -261,8 +261,8 @@ static int draw_missing(const char *store, const struct partition_name *jobs, si
 			struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_jobs named = { .v = calloc(n_jobs + 1, sizeof(*named.v)), .n = n_jobs };
-	struct cli_known_from from = {
-		.command = "partition",
+	struct app_known_from from = {
+		.app = cli_app(),
 		.store = store,
 		.jobs = &named,
 		.profiles_only = true,
@@ -271,7 +271,7 @@ static int draw_missing(const char *store, const struct partition_name *jobs, si
 	struct hes_known k = { .learnt = false };
 	struct hes_model *m = NULL;
 	const size_t before = in->points.n;
-	int rc = named.v ? cli_model_load(NULL, &in->catalogue, types, n_types, &m, err)
+	int rc = named.v ? app_model_load(cli_app(), NULL, &in->catalogue, types, n_types, &m, err)
 			 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", n_jobs);
 
 	for (size_t i = 0; i < n_jobs && !rc; i++) {
@@ -280,7 +280,7 @@ static int draw_missing(const char *store, const struct partition_name *jobs, si
 	}
 	from.model = m;
 	if (!rc)
-		rc = cli_known_load_types(&from, &in->catalogue, types, n_types, &k, err);
+		rc = app_known_load_types(&from, &in->catalogue, types, n_types, &k, err);
 	if (!rc)
 		rc = draw_types(m, jobs, n_jobs, types, n_types, in, err);
 	if (!rc && in->points.n > before)
@@ -321,7 +321,7 @@ static int load_file(const char *path, struct partition_inputs *in, struct hes_e
 static int load_store(const char *path, struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_store *s = NULL;
-	int rc = cli_store_open(path, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
+	int rc = app_store_open(cli_app(), path, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
 
 	if (rc == -ENOENT)
 		return hes_fail(err, rc,

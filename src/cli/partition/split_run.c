@@ -135,12 +135,12 @@ static int plan_make(struct split_run *r, char *const *commands, struct hes_err 
 
 static int gpu_open(const struct partition_opts *o, struct split_run *r, struct hes_err *err)
 {
-	const struct run_gpus use = { &r->gpu.fleet, &r->plan, NULL, NULL, &r->index };
+	const struct run_gpus use = { cli_app(), &r->gpu.fleet, &r->plan, NULL, NULL, &r->index };
 	struct run_gpus open = use;
-	int rc = gpus_fleet_load(o->gpu, r->catalogue, NULL, &r->gpu, err);
+	int rc = gpus_fleet_load(cli_app(), o->gpu, r->catalogue, false, &r->gpu, err);
 
 	if (!rc)
-		rc = cli_devices_open(r->catalogue, &r->devices, err);
+		rc = app_devices_open(cli_app(), r->catalogue, &r->devices, err);
 	open.devices = r->devices;
 	if (!rc)
 		rc = run_gpus_fit(&open, false, false, err);
@@ -151,10 +151,11 @@ static int gpu_open(const struct partition_opts *o, struct split_run *r, struct 
 static int store_open(const struct partition_opts *o, struct split_run *r, bool stored,
 		      struct hes_err *err)
 {
-	int rc = cli_store_open(o->from.store, HES_STORE_WRITE, RUN_STORE_WAIT_MS, &r->store, err);
+	int rc = app_store_open(cli_app(), o->from.store, HES_STORE_WRITE, RUN_STORE_WAIT_MS,
+				&r->store, err);
 
 	if (!rc && stored && !o->from.points) {
-		rc = cli_store_check_trust(r->store, r->user, err);
+		rc = app_store_check_trust(r->store, r->user, err);
 		if (rc)
 			hes_fail_in(err, "commands of a store that other users can change are not "
 					 "run; give them after --");
@@ -377,7 +378,7 @@ int partition_run(const struct partition_opts *o, const struct partition_answer 
 			       .catalogue = c,
 			       .for_us = (int64_t)(o->for_s * 1e6),
 			       .s = partition_chosen(a),
-			       .user = run_user_behind_sudo() };
+			       .user = run_user_behind_sudo(cli_app()) };
 	struct hes_run_report report = { 0 };
 	int rc;
 

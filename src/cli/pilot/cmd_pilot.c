@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "app/jobs_changed.h"
@@ -128,7 +129,7 @@ static int check_plan(struct pilot *p, const struct hes_jobs *jobs, struct hes_e
 	p->begun = true;
 	rc = hes_file_check_plain(p->plan, err);
 	if (!rc)
-		rc = cli_catalogue_load(p->o->catalogue, true, &catalogue, err);
+		rc = app_catalogue_load(cli_app(), p->o->catalogue, true, &catalogue, err);
 	if (!rc)
 		rc = hes_plan_subjects(p->plan, &catalogue, &fleet, &planned, err);
 	/* A GPU type that only the nodes know. */
@@ -156,7 +157,7 @@ static int check_jobs(struct pilot *p, struct hes_err *err)
 				      "name it: heshare pilot JOBS -- COMMAND",
 				      jobs.v[i].id);
 	if (!rc)
-		rc = run_commands_load(&jobs, NULL, p->command, &lines, err);
+		rc = run_commands_load(cli_app(), &jobs, NULL, p->command, &lines, err);
 	if (!rc)
 		rc = check_plan(p, &jobs, err);
 	run_commands_free(lines, jobs.n);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "app/plan_request.h"
+#include "app/jobs_load.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/num.h"
@@ -126,19 +127,19 @@ static void unload(struct inputs *in)
 static int load_jobs(const char *path, struct inputs *in, struct hes_err *err)
 {
 	const bool due = in->program || hes_policy_searches(in->policy);
-	int rc = cli_jobs_load("plan", NULL, path, due, &in->jobs, err);
+	int rc = app_jobs_load(cli_app(), NULL, path, due, &in->jobs, err);
 
 	if (rc)
 		return rc;
 	for (size_t i = 1; i < in->jobs.n; i++)
 		in->arrivals_differed |= in->jobs.v[i].arrival_us != in->jobs.v[0].arrival_us;
-	cli_arrive_at_once(&in->jobs);
+	app_jobs_arrive_at_once(&in->jobs);
 	return 0;
 }
 
 static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
 {
-	int rc = cli_catalogue_load(o->catalogue, o->gpus != NULL, &in->catalogue, err);
+	int rc = app_catalogue_load(cli_app(), o->catalogue, o->gpus != NULL, &in->catalogue, err);
 
 	for (size_t i = 0; i < in->catalogue.n && !rc && o->default_clock; i++) {
 		in->catalogue.types[i].clocks_mhz[0] = in->catalogue.types[i].clock_default_mhz;
@@ -149,23 +150,23 @@ static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_e
 				       &in->gpus, err);
 		in->fleet = in->gpus.fleet;
 	} else if (!rc && o->gpus) {
-		rc = gpus_fleet_load(o->gpus, &in->catalogue, stderr, &in->gpus, err);
+		rc = gpus_fleet_load(cli_app(), o->gpus, &in->catalogue, true, &in->gpus, err);
 		in->fleet = in->gpus.fleet;
 	} else if (!rc) {
-		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
+		rc = app_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
 	}
 	return rc;
 }
 
 static int load_known(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
 {
-	const struct cli_known_from from = { .command = "plan",
+	const struct app_known_from from = { .app = cli_app(),
 					     .store = o->store,
 					     .predictor = o->predictor,
 					     .profiles = o->profiles,
 					     .jobs = &in->jobs };
 
-	return cli_known_load(&from, &in->catalogue, &in->fleet, &in->knowledge, err);
+	return app_known_load(&from, &in->catalogue, &in->fleet, &in->knowledge, err);
 }
 
 static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs *in,
@@ -178,7 +179,7 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 	if (!rc) {
 		hes_jobs_take_measured(&in->jobs, &in->knowledge.measured);
 		hes_known_hold(&in->knowledge, in->catalogue.types, in->catalogue.n);
-		cli_known_fit(&in->knowledge, o->predictor != NULL, in->gpus.types,
+		app_known_fit(&in->knowledge, o->predictor != NULL, in->gpus.types,
 			      in->gpus.n_types);
 		hes_known_hold(&in->knowledge, in->fleet.limited, in->fleet.n_limited);
 	}
@@ -605,7 +606,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	}
 	rc = load_fleet(o, &in, &err);
 	if (!rc) {
-		rc = cli_cap_check(o->power_cap_w, &in.fleet, &err);
+		rc = app_cap_check(o->power_cap_w, &in.fleet, &err);
 		status = rc ? 2 : 1;
 	}
 	if (!rc)
@@ -613,7 +614,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	if (!rc)
 		rc = make_plan(o, &in, &plan, &front, &err);
 	if (!rc) {
-		cli_jobs_warn_memory("plan", &in.jobs);
+		app_jobs_warn_memory(cli_app(), &in.jobs);
 		warn_of_infeasible(&in, &plan);
 		warn_of_broken(o, &in, &plan);
 		rc = write_out(o, &in, &plan, &front, &err);

@@ -127,7 +127,7 @@ static const struct opt profile_opts[] = {
 	  .help = "with --modelled: variation of a measurement from run to run, %" },
 	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE", .help = "with "
 		"--modelled: parameters of the GPU model, or "
-		CLI_SECOND_PHYSICS " for other equations" },
+		APP_SECOND_PHYSICS " for other equations" },
 	{ 0 }
 };
 /* clang-format on */
@@ -161,7 +161,8 @@ static int keep(const struct profile_opts *o, const struct hes_profiles *p,
 				  .samples = s };
 	struct hes_delivered done = { 0 };
 	struct hes_store *store = NULL;
-	int rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &store, err);
+	int rc = app_store_open(cli_app(), o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &store,
+				err);
 
 	snprintf(name, sizeof(name), "heshare profile --seed %" PRIu64, o->seed);
 	if (!rc)
@@ -187,7 +188,7 @@ static int draw(const struct profile_opts *o, const struct hes_draw *d, struct h
 		rc = hes_draw_samples(d, &p, o->samples, &s, err);
 	cli_progress("drawing profiles and samples, part", 2, 2);
 	if (!rc && o->out)
-		rc = cli_rows_save(o->out, &p, &s, err);
+		rc = app_rows_save(o->out, &p, &s, err);
 	if (!rc && o->out)
 		fprintf(stderr, "%s/profiles.csv: %zu profile%s; %s/samples.csv: %zu sample%s\n",
 			o->out, p.n, hes_s(p.n), o->out, s.n, hes_s(s.n));
@@ -204,14 +205,14 @@ static int profile(const struct profile_opts *o, struct hes_err *err)
 	struct hes_draw d = { .types = types, .noise = o->noise_pct / 100, .seed = o->seed };
 	struct hes_catalogue c;
 	struct hes_model *model = NULL;
-	int rc = cli_catalogue_load(o->catalogue, false, &c, err);
+	int rc = app_catalogue_load(cli_app(), o->catalogue, false, &c, err);
 
 	if (rc)
 		return rc;
 	rc = choose_types(o, &c, types, err);
 	if (rc > 0) {
 		d.n_types = (size_t)rc;
-		rc = cli_model_load(o->physics, &c, types, d.n_types, &model, err);
+		rc = app_model_load(cli_app(), o->physics, &c, types, d.n_types, &model, err);
 	}
 	if (!rc) {
 		d.model = model;

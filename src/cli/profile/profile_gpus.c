@@ -21,6 +21,7 @@
 #include "app/catalogue.h"
 #include "app/gpus_environment.h"
 #include "app/gpus_chosen.h"
+#include "cli/run/carry_out.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
 #include "cli/profile/profile.h"
@@ -222,7 +223,7 @@ static int find_types(struct gpus_profile *b, struct hes_err *err)
 
 		if (rc)
 			return rc;
-		g = cli_gpu_type(b->devices, b->gpus[i], &b->catalogue, err);
+		g = app_gpu_type(b->devices, b->gpus[i], &b->catalogue, err);
 		if (!g)
 			return err->code;
 		b->clocks |= (info.can & HES_CAN_LOCK_CLOCK) != 0;
@@ -236,19 +237,20 @@ static int get_ready(struct gpus_profile *b, int n_args, char **args, struct hes
 {
 	const struct hes_store_query all = { 0 };
 	char driver[HES_DRIVER_MAX];
-	int rc = cli_catalogue_load(b->o->catalogue, true, &b->catalogue, err);
+	int rc = app_catalogue_load(cli_app(), b->o->catalogue, true, &b->catalogue, err);
 
 	if (!rc)
 		rc = read_manner(b, err);
 	if (!rc)
-		rc = cli_devices_open(&b->catalogue, &b->devices, err);
+		rc = app_devices_open(cli_app(), &b->catalogue, &b->devices, err);
 	if (!rc)
-		rc = gpus_choose(b->devices, b->o->gpus, GPUS_RUN, &b->gpus, &b->n_gpus, err);
+		rc = gpus_choose(cli_app(), b->devices, b->o->gpus, GPUS_RUN, &b->gpus, &b->n_gpus,
+				 err);
 	if (!rc)
 		rc = find_types(b, err);
 	if (!rc)
-		rc = cli_store_open(b->o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &b->store,
-				    err);
+		rc = app_store_open(cli_app(), b->o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS,
+				    &b->store, err);
 	if (!rc)
 		rc = hes_store_points(b->store, &all, &b->known, err);
 	if (!rc)
@@ -435,7 +437,7 @@ static int measure(struct gpus_profile *b, const char *folder, struct hes_profil
 		fputs("heshare profile: clocks cannot be locked here: only the default clock is "
 		      "measured\n",
 		      stderr);
-	cuda_environment_clear();
+	run_clear_environment();
 	watch_signals();
 	return hes_profile_gpus(&p, r, err);
 }
@@ -443,7 +445,7 @@ static int measure(struct gpus_profile *b, const char *folder, struct hes_profil
 static int in_folder(struct gpus_profile *b, struct hes_profiled_result *r, struct hes_err *err)
 {
 	char folder[PATH_MAX];
-	int rc = work_folder_make("profile", folder, err);
+	int rc = work_folder_make(cli_app(), "profile", folder, err);
 
 	if (rc)
 		return rc;

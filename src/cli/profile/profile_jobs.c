@@ -14,6 +14,8 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "cli/inputs/inputs.h"
+#include "app/jobs_load.h"
+#include "cli/cli.h"
 #include "cli/profile/profile.h"
 #include "heshare/job.h"
 
@@ -153,7 +155,7 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 		   struct hes_err *err)
 {
 	struct hes_jobs jobs;
-	int rc = cli_jobs_load("profile", *template ? template : NULL, o->jobs, true, &jobs, err);
+	int rc = app_jobs_load(cli_app(), *template ? template : NULL, o->jobs, true, &jobs, err);
 
 	if (rc)
 		return rc;

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/texts.h"
 #include "base/num.h"
 #include "base/plural.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "cli/profiles/profiles.h"
@@ -43,7 +45,7 @@ static const struct opt profiles_opts[] = {
 int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struct hes_store **out,
 		  struct hes_err *err)
 {
-	return cli_store_open(o->store, mode, (int)(o->wait_s * 1000), out, err);
+	return app_store_open(cli_app(), o->store, mode, (int)(o->wait_s * 1000), out, err);
 }
 
 static struct hes_store_query query_of(const struct profiles_opts *o)
@@ -72,7 +74,7 @@ static int profiles_export(const struct profiles_opts *o, int n, char **operands
 		rc = hes_fail(&err, -ENOENT, "the store has no such rows%s",
 			      o->with_modelled ? "" : "; --with-modelled takes modelled ones too");
 	if (!rc)
-		rc = cli_rows_save(operands[0], &p, &s, &err);
+		rc = app_rows_save(operands[0], &p, &s, &err);
 	if (!rc && points.n)
 		rc = profiles_save_points(operands[0], o->catalogue, &points, &err);
 	if (!rc && o->json)
@@ -128,7 +130,7 @@ static const struct profiles_action actions[] = {
 
 static int no_such_action(const char *word)
 {
-	const char *near = opt_nearest(word, action_names, N_ACTIONS);
+	const char *near = hes_text_nearest(word, action_names, N_ACTIONS);
 
 	fprintf(stderr, "heshare profiles: nothing called \"%.60s\"%s%s%s; there are", word,
 		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");

@@ -11,6 +11,7 @@
 #include "base/texts.h"
 #include "base/visible.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "cli/profiles/profiles.h"
 
 static const char all[] = "all";
@@ -110,7 +111,7 @@ static int choose(struct hes_store *s, const struct profiles_opts *o,
 	int rc = o->predictor ? hes_predictor_load(o->predictor, &p, err) : 0;
 
 	if (!rc && p)
-		rc = cli_store_predictor(o->predictor, p, &wanted, err);
+		rc = app_store_predictor(o->predictor, p, &wanted, err);
 	if (!rc)
 		rc = hes_store_forecasters(s, &v, &n, err);
 	while (p && i < n && v[i].crc != wanted.crc)

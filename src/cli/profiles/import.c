@@ -14,6 +14,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "app/catalogue.h"
 #include "cli/profiles/profiles.h"
 #include "app/known_folder.h"
@@ -31,7 +32,7 @@ struct import {
 };
 
 /* Rows of a type that nobody knows could never be trained on. */
-static int check_types(const struct import *im, const char *path, const struct cli_rows *r,
+static int check_types(const struct import *im, const char *path, const struct app_rows *r,
 		       struct hes_err *err)
 {
 	const char *last = "";
@@ -91,13 +92,13 @@ static bool is_points(const char *path)
 }
 
 /* Points come with the profiles and samples that are derived from them. */
-static int load_rows(const struct import *im, const char *path, struct cli_rows *r,
+static int load_rows(const struct import *im, const char *path, struct app_rows *r,
 		     struct hes_points *points, struct hes_err *err)
 {
 	int rc;
 
 	if (!is_points(path))
-		return cli_rows_load(path, r, err);
+		return app_rows_load(path, r, err);
 	rc = hes_points_load(path, points, err);
 	if (!rc) {
 		rc = hes_points_derive(points, &im->catalogue, &r->profiles, &r->samples, err);
@@ -124,7 +125,7 @@ static int load_known(struct import *im, const struct hes_profiles *along, struc
 
 static int import_one(struct import *im, const char *path, struct hes_err *err)
 {
-	struct cli_rows r = { 0 };
+	struct app_rows r = { 0 };
 	struct hes_points points = { 0 };
 	struct hes_delivery d = { .source = im->source,
 				  .at_us = im->at_us,
@@ -144,7 +145,7 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 	if (!rc && im->predictor) {
 		hes_profiles_hold(&known, im->catalogue.types, im->catalogue.n);
 		r.samples.known = &known;
-		rc = cli_forecasts(im->predictor, &im->catalogue, &r.samples, &said, err);
+		rc = app_forecasts(im->predictor, &im->catalogue, &r.samples, &said, err);
 		d.predictor = &im->about;
 		d.forecasts = said;
 	}
@@ -153,7 +154,7 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 	if (!rc)
 		tell(im, path, &done);
 	hes_profiles_free(&known);
-	cli_rows_free(&r);
+	app_rows_free(&r);
 	hes_points_free(&points);
 	free(said);
 	return rc;
@@ -170,11 +171,11 @@ static int get_ready(struct import *im, struct hes_err *err)
 	if (o->when)
 		rc = cli_parse_when("--when", o->when, &im->at_us, err);
 	if (!rc)
-		rc = cli_catalogue_load(o->catalogue, true, &im->catalogue, err);
+		rc = app_catalogue_load(cli_app(), o->catalogue, true, &im->catalogue, err);
 	if (!rc && o->predictor)
 		rc = hes_predictor_load(o->predictor, &im->predictor, err);
 	if (!rc && o->predictor)
-		rc = cli_store_predictor(o->predictor, im->predictor, &im->about, err);
+		rc = app_store_predictor(o->predictor, im->predictor, &im->about, err);
 	return rc ? rc : profiles_open(o, HES_STORE_WRITE, &im->store, err);
 }
 

@@ -11,6 +11,7 @@
 #include "base/plural.h"
 #include "base/visible.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "cli/profiles/profiles.h"
 
 struct listing {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "app/catalogue.h"
+#include "cli/cli.h"
 #include "cli/profiles/profiles.h"
 #include "core/row.h"
 #include "heshare/profiler.h"
@@ -57,7 +58,7 @@ int profiles_save_points(const char *folder, const char *catalogue, const struct
 	memcpy(columns, hes_point_table.columns, hes_point_table.n_columns * sizeof(columns[0]));
 	memcpy(columns + hes_point_table.n_columns, further, sizeof(further));
 	if (!rc)
-		rc = cli_catalogue_load(catalogue, true, &c, err);
+		rc = app_catalogue_load(cli_app(), catalogue, true, &c, err);
 	if (!rc)
 		rc = fill(points, &c, v, err);
 	if (!rc)

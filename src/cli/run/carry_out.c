@@ -5,9 +5,28 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/signals.h"
+#include "cli/cli.h"
 #include "app/gpus_environment.h"
+
+void run_clear_environment(void)
+{
+	char name[256];
+
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	for (size_t i = 0; environ[i];) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(environ[i], "="), environ[i]);
+		if (strncmp(name, "CUDA_MPS_", strlen("CUDA_MPS_")) == 0 && !unsetenv(name))
+			i = 0;
+		else
+			i++;
+	}
+}
 
 void run_keep_stops(void)
 {
@@ -26,9 +45,8 @@ int run_carry_out(struct hes_run_request *q, const char *log_max, struct hes_jou
 
 	q->guard = guard;
 	q->wrap = wrap;
-	cuda_environment_tell(q->devices, q->gpus, q->fleet->n, !q->user, q->listener.message,
-			      q->listener.ctx);
-	cuda_environment_clear();
+	cuda_environment_tell(cli_app(), q->devices, q->gpus, q->fleet->n, !q->user);
+	run_clear_environment();
 	run_keep_stops();
 	return hes_run_carry_out(q, journal, run, out, err);
 }

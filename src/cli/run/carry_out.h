@@ -8,6 +8,9 @@
 
 #define RUN_STORE_WAIT_MS 2000 /* jobs' ends wait meanwhile */
 
+/** Remove the variables that choose GPUs, MPS daemons, shares and memory: heshare chooses them. */
+void run_clear_environment(void);
+
 /** Keep the signals that stop a run taken until the program ends: after a run there is nothing to
  * stop, and the report is still printed. The reader of the output may go away before that. */
 void run_keep_stops(void);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "app/plan_request.h"
+#include "app/jobs_load.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/plural.h"
@@ -118,10 +119,11 @@ static bool is_on_nodes(const struct hes_run *run)
 static int load_run(const struct add_opts *o, int64_t id, struct inputs *in, struct hes_err *err)
 {
 	struct hes_run run = { 0 };
-	int rc = cli_store_open(o->store, HES_STORE_WRITE, STORE_WAIT_MS, &in->store, err);
+	int rc = app_store_open(cli_app(), o->store, HES_STORE_WRITE, STORE_WAIT_MS, &in->store,
+				err);
 
 	if (!rc) {
-		rc = cli_store_check_trust(in->store, run_user_behind_sudo(), err);
+		rc = app_store_check_trust(in->store, run_user_behind_sudo(cli_app()), err);
 		if (rc)
 			hes_fail_in(err, "runs take no jobs from a store that other users can "
 					 "change");
@@ -261,7 +263,7 @@ static int merge_plan(struct inputs *in, struct hes_err *err)
 static int load_plan(const struct add_opts *o, struct inputs *in, struct hes_err *err)
 {
 	const char *plan = in->view.run.plan;
-	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
+	int rc = app_catalogue_load(cli_app(), o->catalogue, true, &in->catalogue, err);
 
 	for (size_t i = 0; i < in->catalogue.n && !rc && o->default_clock; i++) {
 		in->catalogue.types[i].clocks_mhz[0] = in->catalogue.types[i].clock_default_mhz;
@@ -347,7 +349,7 @@ static int load_jobs(const struct add_opts *o, const char *path, struct inputs *
 		     struct hes_err *err)
 {
 	const int64_t now_us = in->view.now_us;
-	int rc = cli_jobs_load("add", o->command, path, true, &in->new, err);
+	int rc = app_jobs_load(cli_app(), o->command, path, true, &in->new, err);
 
 	if (!rc)
 		number_jobs(&in->view, &in->new);
@@ -362,7 +364,9 @@ static int load_jobs(const struct add_opts *o, const char *path, struct inputs *
 	if (!rc && (o->progress || in->view.run.progress[0]))
 		rc = hes_jobs_set_progress(in->new.v, in->new.n, "--progress",
 					   o->progress ? o->progress : in->view.run.progress, err);
-	return rc ? rc : run_commands_load(&in->new, o->commands, o->command, &in->commands, err);
+	return rc ? rc
+		  : run_commands_load(cli_app(), &in->new, o->commands, o->command, &in->commands,
+				      err);
 }
 
 static int join_jobs(struct inputs *in, struct hes_err *err)
@@ -514,20 +518,20 @@ static int hand_over(const struct add_opts *o, const struct inputs *in, struct h
 
 static int load_known(const struct add_opts *o, struct inputs *in, struct hes_err *err)
 {
-	const struct cli_known_from from = { .command = "add",
+	const struct app_known_from from = { .app = cli_app(),
 					     .store = o->store,
 					     .predictor = o->predictor,
 					     .profiles = o->profiles,
 					     .jobs = &in->all };
 
-	return cli_known_load(&from, &in->catalogue, &in->mine, &in->knowledge, err);
+	return app_known_load(&from, &in->catalogue, &in->mine, &in->knowledge, err);
 }
 
 /* On the GPUs of the run's plan. */
 static int check_memory(const struct add_opts *o, struct inputs *in, struct hes_err *err)
 {
 	char plan[JOBS_FILE_PLAN_MAX];
-	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
+	int rc = app_catalogue_load(cli_app(), o->catalogue, true, &in->catalogue, err);
 
 	jobs_file_plan(&in->view.run, plan);
 	if (!rc)
@@ -576,9 +580,9 @@ static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs
 	if (!rc)
 		hes_jobs_take_measured(&in->all, &in->knowledge.measured);
 	if (!rc) {
-		cli_known_fit(&in->knowledge, o->predictor != NULL, in->catalogue.types,
+		app_known_fit(&in->knowledge, o->predictor != NULL, in->catalogue.types,
 			      in->catalogue.n);
-		cli_known_fit(&in->knowledge, o->predictor != NULL, in->fleet.limited,
+		app_known_fit(&in->knowledge, o->predictor != NULL, in->fleet.limited,
 			      in->fleet.n_limited);
 		rc = make_rows(in, err);
 	}

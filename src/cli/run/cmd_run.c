@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "cli/cli.h"
+#include "app/jobs_load.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
@@ -206,15 +207,15 @@ static int load_jobs(const char *plan, const char *jobs, struct inputs *in, stru
 
 	if (rc)
 		return rc;
-	rc = jobs_changed_warn(plan, &in->jobs, jobs, err);
+	rc = jobs_changed_warn(cli_app(), plan, &in->jobs, jobs, err);
 	if (!rc && jobs) {
 		planned = in->jobs;
 		in->jobs = (struct hes_jobs){ 0 };
-		rc = cli_jobs_load("run", NULL, jobs, true, &in->jobs, err);
+		rc = app_jobs_load(cli_app(), NULL, jobs, true, &in->jobs, err);
 		if (!rc)
 			rc = jobs_keep_measured(&planned, &in->jobs, err);
 		if (!rc)
-			cli_arrive_at_once(&in->jobs);
+			app_jobs_arrive_at_once(&in->jobs);
 		hes_jobs_free(&planned);
 	} else if (!rc && !in->jobs.n) {
 		rc = hes_fail(err, -ENOENT,
@@ -270,7 +271,7 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	if (!rc && o->stop_file && o->node)
 		in->key = run_part_key(in->key, in->node);
 	return rc ? rc
-		  : run_commands_load(&in->jobs, in->patterns.list, in->patterns.pattern,
+		  : run_commands_load(cli_app(), &in->jobs, in->patterns.list, in->patterns.pattern,
 				      &in->commands, err);
 }
 
@@ -279,7 +280,7 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 static int open_store(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	int rc = in->store ? 0
-			   : cli_store_open(o->store, HES_STORE_WRITE, RUN_STORE_WAIT_MS,
+			   : app_store_open(cli_app(), o->store, HES_STORE_WRITE, RUN_STORE_WAIT_MS,
 					    &in->store, err);
 
 	return rc || in->journal ? rc : hes_journal_open(in->store, &in->journal, err);
@@ -298,8 +299,8 @@ static int load_begun(const char *path, struct inputs *in, struct hes_err *err)
 	if (!rc)
 		rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &planned, err);
 	if (!rc)
-		rc = jobs_file_load(path, &in->patterns, &planned, &(struct jobs_begun){ v, n },
-				    &in->jobs, err);
+		rc = jobs_file_load(cli_app(), path, &in->patterns, &planned,
+				    &(struct jobs_begun){ v, n }, &in->jobs, err);
 	free(v);
 	hes_jobs_free(&planned);
 	if (!rc)
@@ -313,7 +314,7 @@ static int load_begun(const char *path, struct inputs *in, struct hes_err *err)
 
 static int load_new(const char *path, struct inputs *in, struct hes_err *err)
 {
-	int rc = jobs_file_load(path, &in->patterns, NULL, NULL, &in->jobs, err);
+	int rc = jobs_file_load(cli_app(), path, &in->patterns, NULL, NULL, &in->jobs, err);
 
 	if (!rc)
 		rc = run_planner_gpus(&in->planner, &in->fleet, err);
@@ -345,14 +346,16 @@ static int load_jobs_file(const struct run_opts *o, const char *path, struct inp
 	}
 	if (!rc)
 		rc = begun ? load_begun(path, in, err) : load_new(path, in, err);
-	return rc ? rc : run_commands_load(&in->jobs, NULL, NULL, &in->commands, err);
+	return rc ? rc : run_commands_load(cli_app(), &in->jobs, NULL, NULL, &in->commands, err);
 }
 
 /* --- GPUs --- */
 
 static struct run_gpus gpus_of(struct inputs *in)
 {
-	return (struct run_gpus){ &in->fleet, &in->plan, in->node, in->devices, in->gpus };
+	return (struct run_gpus){
+		cli_app(), &in->fleet, &in->plan, in->node, in->devices, in->gpus
+	};
 }
 
 /* A rehearsal needs no GPUs. */
@@ -366,7 +369,7 @@ static void take_all(struct inputs *in)
 static int open_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	struct run_gpus use;
-	int rc = cli_devices_open(&in->catalogue, &in->devices, err);
+	int rc = app_devices_open(cli_app(), &in->catalogue, &in->devices, err);
 
 	in->gpus = calloc(in->fleet.n + 1, sizeof(*in->gpus));
 	if (!in->gpus)
@@ -440,7 +443,7 @@ static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes
 {
 	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
 	const size_t n = hes_fleet_types(&in->fleet, types, HES_KNOWN_TYPES);
-	int rc = o->profiles ? cli_profiles_load(o->profiles, &in->profiles, err)
+	int rc = o->profiles ? app_profiles_load(o->profiles, &in->profiles, err)
 			     : hes_known_measured(in->store, &in->catalogue, types, n,
 						  &in->profiles, err);
 
@@ -602,7 +605,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.no_clocks = o->no_clocks,
 		.no_mps = o->no_mps,
 		.allow_setuid = o->allow_setuid,
-		.takes_added = o->dry_run || !cli_store_check_trust(in->store, in->user, NULL),
+		.takes_added = o->dry_run || !app_store_check_trust(in->store, in->user, NULL),
 		.stop_s = stop_time(o),
 		.takes_stop_file = o->stop_file,
 		.replan = in->of_jobs ? run_planner_again : NULL,
@@ -661,8 +664,9 @@ static int check_use(const struct run_opts *o, int n_args, char **args, struct i
 		(struct jobs_file_commands){ o->commands, *in->template ? in->template : o->command,
 					     o->progress };
 	in->options =
-		(struct run_planner_options){ o->gpus,     o->policy, o->prefer,     o->predictor,
-					      o->profiles, o->store,  o->power_cap_w };
+		(struct run_planner_options){ cli_app(),   cli_plan_progress, o->gpus,
+					      o->policy,   o->prefer,         o->predictor,
+					      o->profiles, o->store,          o->power_cap_w };
 	in->planner = (struct run_planner){ .o = &in->options, .catalogue = &in->catalogue };
 	return rc || !in->of_jobs ? rc : run_planner_check(&in->planner, err);
 }
@@ -670,13 +674,13 @@ static int check_use(const struct run_opts *o, int n_args, char **args, struct i
 static int load_inputs(const struct run_opts *o, char **args, const char *jobs, struct inputs *in,
 		       struct hes_err *err)
 {
-	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
+	int rc = app_catalogue_load(cli_app(), o->catalogue, true, &in->catalogue, err);
 
 	gethostname(in->host, sizeof(in->host) - 1);
 	in->host[strcspn(in->host, ".")] = '\0';
 	in->on_nodes = !o->node && !o->dry_run &&
 		       (o->launcher || (slurm_is_job() && slurm_count_nodes() > 1));
-	in->user = run_user_behind_sudo();
+	in->user = run_user_behind_sudo(cli_app());
 	if (!rc)
 		rc = in->of_jobs ? load_jobs_file(o, args[0], in, err)
 				 : load_plan(o, args[0], jobs, in, err);

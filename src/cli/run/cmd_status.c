@@ -14,6 +14,7 @@
 
 #include "base/signals.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/known_store.h"
 #include "app/run_identity.h"
@@ -241,7 +242,7 @@ static int run_status(const void *opts, int n_args, char **args)
 		       2;
 	if (n_args && run_parse_id(args[0], &s.id, &err))
 		return cli_fail("status", &err), 2;
-	rc = cli_store_open(o->store, HES_STORE_READ, STORE_WAIT_MS, &s.store, &err);
+	rc = app_store_open(cli_app(), o->store, HES_STORE_READ, STORE_WAIT_MS, &s.store, &err);
 	/* Before the first run there is no store at the usual place. */
 	if (rc == -ENOENT && !o->store && !n_args && !o->watch)
 		return o->json ? print_json(&s) : (printf("no run yet (%s)\n", err.msg), 0);

@@ -13,11 +13,65 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "app/run_baseline.h"
 #include "app/run_identity.h"
 #include "cli/run/run_report.h"
 #include "cli/run/run_shown.h"
+
+/* Rows "what, estimated, measured" behind the report; one sentence where nothing is known. */
+static void baseline_text(FILE *f, const struct run_baseline *b, const struct hes_run_report *r)
+{
+	const size_t n = b->profiled + b->modelled;
+	struct table t = { 0 };
+
+	if (!r->done)
+		return;
+	if (!n) {
+		fputs("\nWhat the run saved against one job per GPU at the default clock is not "
+		      "known: its jobs have no profile (heshare profile), and the GPU model does "
+		      "not know them.\n",
+		      f);
+		return;
+	}
+	fprintf(f,
+		"\nagainst one job per GPU at the default clock, estimated for %zu of %zu job%s "
+		"(%zu by profiles, %zu by the GPU model)\n",
+		n, r->done, hes_s(r->done), b->profiled, b->modelled);
+	if (b->energies)
+		run_report_compare(&t, "energy of these jobs", "estimated", (double)b->alone_mj,
+				   (double)b->measured_mj, hes_energy_text, true);
+	if (b->has_times) {
+		run_report_compare(&t, "average completion", "estimated", b->alone.avg_jct_us,
+				   r->measured.avg_jct_us, hes_time_text, true);
+		run_report_compare(&t, "last job", "estimated", (double)b->alone.makespan_us,
+				   (double)r->measured.makespan_us, hes_time_text, true);
+		run_report_compare(
+			&t, "fleet energy", "estimated", (double)b->alone.fleet_energy_mj,
+			(double)r->measured.fleet_energy_mj, hes_energy_text, r->has_energy);
+	}
+	cli_print_table(&t, f, 2);
+	if (!b->has_times)
+		fputs("  times and fleet energy are not known: not every job is done, has an "
+		      "estimate and has joules\n",
+		      f);
+}
+
+static json_t *baseline_json(const struct run_baseline *b, const struct hes_run_report *r)
+{
+	if (!b->profiled && !b->modelled)
+		return json_null();
+	return json_pack(
+		"{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "estimate_of",
+		"one job per GPU at the default clock", "jobs_done", (json_int_t)r->done,
+		"by_profiles", (json_int_t)b->profiled, "by_model", (json_int_t)b->modelled,
+		"jobs_j", cli_json_maybe(b->energies, (double)b->alone_mj * 1e-3),
+		"measured_jobs_j", cli_json_maybe(b->energies, (double)b->measured_mj * 1e-3),
+		"avg_jct_s", cli_json_maybe(b->has_times, b->alone.avg_jct_us * 1e-6), "makespan_s",
+		cli_json_maybe(b->has_times, (double)b->alone.makespan_us * 1e-6), "fleet_j",
+		cli_json_maybe(b->has_times, (double)b->alone.fleet_energy_mj * 1e-3));
+}
 
 static int save_report(const struct hes_run_report *r, json_t *doc, struct hes_err *err)
 {
@@ -74,7 +128,7 @@ static int print_report(const struct run_ending *e, json_t *doc, const struct he
 	errno = 0;
 	if (!e->json) {
 		run_report_text(stdout, r);
-		run_baseline_text(stdout, b, r);
+		baseline_text(stdout, b, r);
 	} else if (!json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10))) {
 		putchar('\n');
 	}
@@ -98,10 +152,10 @@ int run_ending_tell(const struct run_ending *e, const struct hes_run_report *r, 
 	if (doc && more)
 		json_object_update(doc, more);
 	json_decref(more);
-	if (run_baseline_estimate(r, e->jobs, e->profiles, e->catalogue, &saved, &err))
+	if (run_baseline_estimate(cli_app(), r, e->jobs, e->profiles, e->catalogue, &saved, &err))
 		status = cli_fail("run", &err);
 	if (doc)
-		json_object_set_new(doc, "baseline", run_baseline_json(&saved, r));
+		json_object_set_new(doc, "baseline", baseline_json(&saved, r));
 	run_clear_line();
 	if (!doc || save_report(r, doc, &err))
 		status = doc ? cli_fail("run", &err) : 1;

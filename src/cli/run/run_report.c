@@ -2,6 +2,7 @@
  * run_report.c - print the report of a run as text or JSON; see run_report.h.
  */
 #include "cli/run/run_report.h"
+#include "cli/inputs/inputs.h"
 
 #include <inttypes.h>
 #include <math.h>

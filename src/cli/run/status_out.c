@@ -2,6 +2,7 @@
  * status_out.c - print runs for `heshare status`; see status_out.h.
  */
 #include "cli/run/status_out.h"
+#include "cli/inputs/inputs.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "app/known_files.h"
+#include "cli/inputs/inputs.h"
 #include "cli/simulate/campaign_out.h"
 
 static double avg_jct(const struct campaign_run *r)

@@ -12,7 +12,7 @@
 
 /** What profiles and predictor are loaded from again. */
 struct campaign_files {
-	struct cli_known_from from;
+	struct app_known_from from;
 	const struct hes_catalogue *catalogue;
 };
 

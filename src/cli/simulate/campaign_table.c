@@ -13,6 +13,7 @@
 #include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/simulate/campaign_out.h"
+#include "cli/inputs/inputs.h"
 #include "cli/terminal.h"
 
 #define BRIEF_WIDTH 80

@@ -56,7 +56,7 @@ static const struct opt simulate_opts[] = {
 	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
 	  .help = "read parameters of the GPU model from this file instead of the built-in ones "
 		"(data/physics.yaml, "
-		"heshare-calibrate); " CLI_SECOND_PHYSICS ": other equations, to test policies on "
+		"heshare-calibrate); " APP_SECOND_PHYSICS ": other equations, to test policies on "
 			"GPUs that no predictor matches" },
 	{ .heading = "several sets of jobs",
 	  .name = "draws", .kind = OPT_TEXT, AT(draws), .arg = "N|A..B", .without = "seeds",

@@ -27,12 +27,12 @@ static int run_draw(struct campaign *c, const struct campaign_files *files, size
 	struct hes_model *drawn = NULL;
 	struct campaign one = *c;
 	struct hes_report_policy *rows = NULL;
-	struct cli_known_from from = files->from;
+	struct app_known_from from = files->from;
 	int rc = hes_model_varied(c->model, draw + 1, &drawn, err);
 
 	from.model = drawn;
 	if (!rc && c->predictor)
-		rc = cli_known_load(&from, files->catalogue, c->fleet, &k, err);
+		rc = app_known_load(&from, files->catalogue, c->fleet, &k, err);
 	one.model = drawn;
 	one.profiles = &k.profiles;
 	one.predictor = k.predictor;

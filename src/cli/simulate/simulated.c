@@ -2,6 +2,7 @@
  * simulated.c - load a set of jobs, choose the policies, run the campaign; see simulated.h.
  */
 #include "cli/simulate/simulated.h"
+#include "app/jobs_load.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,9 +18,9 @@
 #include "cli/inputs/inputs.h"
 
 /* The workloads that the model does not know are fitted to their profiles. */
-static struct cli_known_from known_from(const struct simulate_opts *o, const struct simulated *in)
+static struct app_known_from known_from(const struct simulate_opts *o, const struct simulated *in)
 {
-	return (struct cli_known_from){ .command = "simulate",
+	return (struct app_known_from){ .app = cli_app(),
 					.store = o->store,
 					.predictor = o->predictor,
 					.profiles = o->profiles,
@@ -92,20 +93,20 @@ int simulated_load(struct simulated *in, const struct simulate_opts *o, const ch
 		   struct hes_err *err)
 {
 	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
-	int rc = cli_catalogue_load(o->catalogue, false, &in->catalogue, err);
+	int rc = app_catalogue_load(cli_app(), o->catalogue, false, &in->catalogue, err);
 
 	if (!rc && o->static_clocks)
 		rc = set_static_clocks(o->static_clocks, &in->catalogue, err);
 	if (!rc)
-		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
+		rc = app_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
 	if (!rc && jobs)
-		rc = cli_jobs_load("simulate", NULL, jobs, true, &in->jobs, err);
+		rc = app_jobs_load(cli_app(), NULL, jobs, true, &in->jobs, err);
 	if (!rc && o->burst)
-		cli_arrive_at_once(&in->jobs);
+		app_jobs_arrive_at_once(&in->jobs);
 	if (!rc && o->plan)
 		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc)
-		rc = cli_model_load(o->physics, &in->catalogue, types,
+		rc = app_model_load(cli_app(), o->physics, &in->catalogue, types,
 				    hes_fleet_types(&in->fleet, types, HES_KNOWN_TYPES), &in->model,
 				    err);
 	return rc;
@@ -233,11 +234,11 @@ static int write_report(const struct simulate_opts *o, const char *jobs, const s
 int simulated_learn(struct simulated *in, const struct simulate_opts *o, struct hes_err *err)
 {
 	struct campaign *c = &in->campaign;
-	struct cli_known_from from = known_from(o, in);
+	struct app_known_from from = known_from(o, in);
 	int rc;
 
 	from.profiles_only = !campaign_any(c, is_any);
-	rc = cli_known_load(&from, &in->catalogue, &in->fleet, &in->knowledge, err);
+	rc = app_known_load(&from, &in->catalogue, &in->fleet, &in->knowledge, err);
 	in->fits = (struct cli_fits){ in->knowledge.fits, in->knowledge.n_fits };
 	in->knowledge.fits = NULL;
 	if (!rc)
@@ -260,7 +261,7 @@ int simulated_run(struct simulated *in, const struct simulate_opts *o, const cha
 		  struct hes_err *err)
 {
 	struct campaign *c = &in->campaign;
-	struct cli_known_from from = known_from(o, in);
+	struct app_known_from from = known_from(o, in);
 	int rc = campaign_run_all(c, (int)o->threads, err);
 
 	if (!rc && o->csv)

@@ -2,6 +2,7 @@
  * choices.c - make the table of workloads that jobs may run; see choices.h.
  */
 #include "cli/trace/choices.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -105,7 +106,7 @@ static int from_model(struct builder *b, struct hes_err *err)
 		hes_fail_in(err, "--reference");
 		return -ENOENT;
 	}
-	cli_model_tell_derived(b->model, &g, 1);
+	app_model_tell_derived(cli_app(), b->model, &g, 1);
 	for (size_t i = 0; i < hes_model_workloads(b->model) && !rc; i++) {
 		const struct hes_workload *w = hes_model_workload_at(b->model, i);
 
@@ -118,7 +119,7 @@ static int from_model(struct builder *b, struct hes_err *err)
 static int from_profiles(struct builder *b, struct hes_err *err)
 {
 	struct hes_profiles p;
-	int rc = cli_profiles_load(b->from->profiles, &p, err);
+	int rc = app_profiles_load(b->from->profiles, &p, err);
 
 	if (rc)
 		return rc;
@@ -206,11 +207,11 @@ int trace_choices_load(const struct trace_choices_from *from, struct trace_choic
 	struct hes_catalogue types;
 	struct hes_model *model = NULL;
 	struct builder b = { .from = from, .types = &types };
-	int rc = cli_catalogue_load(from->catalogue, false, &types, err);
+	int rc = app_catalogue_load(cli_app(), from->catalogue, false, &types, err);
 
 	if (rc)
 		return rc;
-	rc = cli_model_load(NULL, &types, NULL, 0, &model, err);
+	rc = app_model_load(cli_app(), NULL, &types, NULL, 0, &model, err);
 	b.model = model;
 	if (!rc)
 		rc = from->profiles ? from_profiles(&b, err) : from_model(&b, err);

@@ -15,6 +15,7 @@
 
 #include "base/plural.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "cli/inputs/offers.h"

@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "base/quantity.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "app/known_files.h"
@@ -294,7 +295,7 @@ static int load_known(const struct predict_opts *o, const char *workload,
 		      struct hes_known *out, struct hes_err *err)
 {
 	struct hes_jobs jobs = { .n = 0 };
-	const struct cli_known_from from = { .command = "predict",
+	const struct app_known_from from = { .app = cli_app(),
 					     .store = o->store,
 					     .predictor = o->predictor,
 					     .profiles = o->profiles,
@@ -302,7 +303,7 @@ static int load_known(const struct predict_opts *o, const char *workload,
 	int rc = name_jobs(o, workload, &jobs, err);
 
 	if (!rc)
-		rc = cli_known_load_types(&from, c, &g, 1, out, err);
+		rc = app_known_load_types(&from, c, &g, 1, out, err);
 	free(jobs.v);
 	return rc;
 }
@@ -320,7 +321,8 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	struct hes_catalogue c;
 	char whole[HES_NAME_MAX];
 	struct hes_err err;
-	int status = 1, rc = cli_catalogue_load(o->catalogue, o->predictor != NULL, &c, &err);
+	int status = 1,
+	    rc = app_catalogue_load(cli_app(), o->catalogue, o->predictor != NULL, &c, &err);
 
 	if (rc)
 		return cli_fail("predict", &err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/inputs/inputs.h"
 #include "app/catalogue.h"
 #include "app/known_store.h"
 #include "cli/train/train.h"

@@ -67,7 +67,7 @@ int train_prior_draw(const struct hes_samples *s, const struct hes_catalogue *c,
 void train_prior_free(struct train_prior *p);
 
 /** The store's samples and profiles, modelled ones only if requested. */
-int train_store_load(const struct train_opts *o, struct cli_rows *out, struct hes_err *err);
+int train_store_load(const struct train_opts *o, struct app_rows *out, struct hes_err *err);
 
 /** Let the store keep what is said of samples held back from the predictor in the file o->out. */
 int train_store_keep(const struct train_opts *o, const struct hes_predictor *p,

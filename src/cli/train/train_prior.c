@@ -3,6 +3,7 @@
  * samples.
  */
 #include "app/known.h"
+#include "cli/cli.h"
 #include "app/catalogue.h"
 #include "cli/train/train.h"
 #include "heshare/draw.h"
@@ -34,7 +35,7 @@ int train_prior_draw(const struct hes_samples *s, const struct hes_catalogue *c,
 		.types = types, .n_types = n, .noise = HES_KNOWN_NOISE, .seed = HES_KNOWN_SEED
 	};
 	struct hes_model *m = NULL;
-	int rc = n ? cli_model_load(NULL, c, types, n, &m, err) : 0;
+	int rc = n ? app_model_load(cli_app(), NULL, c, types, n, &m, err) : 0;
 
 	d.model = m;
 	if (!rc && n)

@@ -52,7 +52,7 @@ struct left_out {
 struct job {
 	const struct train_opts *o;
 	struct hes_catalogue catalogue;
-	struct cli_rows rows;
+	struct app_rows rows;
 	struct hes_samples all, fit, test; /* all: those of rows; fit and test: copies */
 	struct hes_estimate *said;         /* of test, unseen */
 	struct train_prior prior;
@@ -393,10 +393,10 @@ static void note_unprofiled(const struct hes_samples *s, const char *path)
 
 static int run(struct job *j, const char *path, struct hes_err *err)
 {
-	int rc = cli_catalogue_load(j->o->catalogue, true, &j->catalogue, err);
+	int rc = app_catalogue_load(cli_app(), j->o->catalogue, true, &j->catalogue, err);
 
 	if (!rc)
-		rc = path ? cli_samples_load(path, &j->rows, err)
+		rc = path ? app_samples_load(path, &j->rows, err)
 			  : train_store_load(j->o, &j->rows, err);
 	j->all = (struct hes_samples){ j->rows.samples.v, j->rows.samples.n, &j->rows.profiles };
 	/* The model knows types at the clocks of their rows. */
@@ -444,7 +444,7 @@ int train_samples(const struct train_opts *o, const char *path)
 	hes_predictor_free(j.predictor);
 	train_prior_free(&j.prior);
 	free(j.said);
-	cli_rows_free(&j.rows);
+	app_rows_free(&j.rows);
 	hes_samples_free(&j.fit);
 	hes_samples_free(&j.test);
 	hes_catalogue_free(&j.catalogue);

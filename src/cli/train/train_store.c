@@ -8,14 +8,15 @@
 #include <stdlib.h>
 
 #include "app/known_store.h"
+#include "cli/cli.h"
 #include "cli/train/train.h"
 
-int train_store_load(const struct train_opts *o, struct cli_rows *out, struct hes_err *err)
+int train_store_load(const struct train_opts *o, struct app_rows *out, struct hes_err *err)
 {
 	const struct hes_store_query q = { .with_modelled = o->with_modelled };
-	struct cli_rows r = { 0 };
+	struct app_rows r = { 0 };
 	struct hes_store *s = NULL;
-	int rc = cli_store_open(o->store, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
+	int rc = app_store_open(cli_app(), o->store, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
 
 	if (!rc)
 		rc = hes_store_samples(s, &q, &r.samples, err);
@@ -28,7 +29,7 @@ int train_store_load(const struct train_opts *o, struct cli_rows *out, struct he
 				      ? ""
 				      : " that are not modelled; --with-modelled takes those too");
 	if (rc)
-		cli_rows_free(&r);
+		app_rows_free(&r);
 	else
 		*out = r;
 	return rc;
@@ -41,7 +42,7 @@ int train_store_keep(const struct train_opts *o, const struct hes_predictor *p,
 	struct hes_forecast *forecasts = calloc(held_back->n + 1, sizeof(*forecasts));
 	struct hes_store_predictor about;
 	struct hes_store *s = NULL;
-	int rc = forecasts ? cli_store_predictor(o->out, p, &about, err)
+	int rc = forecasts ? app_store_predictor(o->out, p, &about, err)
 			   : hes_fail(err, -ENOMEM, "out of memory for %zu predictions",
 				      held_back->n);
 
@@ -50,7 +51,8 @@ int train_store_keep(const struct train_opts *o, const struct hes_predictor *p,
 			forecasts[i] =
 				(struct hes_forecast){ said[i].iteration_us, said[i].power_mw };
 	if (!rc)
-		rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &s, err);
+		rc = app_store_open(cli_app(), o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &s,
+				    err);
 	if (!rc)
 		rc = hes_store_keep_validation(s, &about, held_back, forecasts, err);
 	hes_store_close(s);

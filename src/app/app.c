@@ -1,0 +1,34 @@
+/*
+ * app.c - ask the program for variables, tell it sentences; see app.h.
+ */
+#include "app/app.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *app_variable(const struct hes_app *app, const char *name)
+{
+	return app->variable ? app->variable(app->ctx, name) : NULL;
+}
+
+int app_set_variable(const struct hes_app *app, const char *name, const char *value)
+{
+	return app->set_variable ? app->set_variable(app->ctx, name, value) : 0;
+}
+
+void app_say(const struct hes_app *app, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int n;
+
+	if (!app || !app->say)
+		return;
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	app->say(app->ctx, n < 0 ? "out of memory" : text);
+	if (n >= 0)
+		free(text);
+}

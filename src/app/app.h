@@ -1,0 +1,29 @@
+/*
+ * app.h - what composition takes from its program: variables of the environment, and a place for
+ * sentences that a person should see. The program makes one and passes it on; who gets it does not
+ * change it. Any thread may use it if the program's functions allow that.
+ */
+#ifndef HES_APP_APP_H
+#define HES_APP_APP_H
+
+#include "heshare/err.h"
+
+struct hes_app {
+	/** The value of a variable of the environment; NULL: it is not set. */
+	const char *(*variable)(void *ctx, const char *name);
+	/** Set a variable for the processes that start from here. @return 0; -errno. NULL: such
+	 * processes do not need it */
+	int (*set_variable)(void *ctx, const char *name, const char *value);
+	/** A sentence without an end of line, of one thread at a time. NULL: nothing is said. */
+	void (*say)(void *ctx, const char *sentence);
+	void *ctx;
+};
+
+/** @return its value, of the program; NULL: not set */
+const char *app_variable(const struct hes_app *app, const char *name);
+/** As hes_app.set_variable; 0 if there is none. */
+int app_set_variable(const struct hes_app *app, const char *name, const char *value);
+/** @param app  NULL: nothing is said */
+void app_say(const struct hes_app *app, const char *format, ...) HES_PRINTF(2, 3);
+
+#endif

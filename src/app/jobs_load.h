@@ -1,0 +1,27 @@
+/*
+ * jobs_load.h - jobs of a file, with sentences about what nothing reads in it.
+ */
+#ifndef HES_APP_JOBS_LOAD_H
+#define HES_APP_JOBS_LOAD_H
+
+#include <stdbool.h>
+
+#include "app/app.h"
+#include "heshare/job.h"
+
+/**
+ * hes_jobs_load_for(), with a sentence that names the columns that nothing reads.
+ * @param pattern  of the jobs' commands; NULL: none
+ * @param due      whether the policy reads deadlines
+ */
+int app_jobs_load(const struct hes_app *app, const char *pattern, const char *path, bool due,
+		  struct hes_jobs *out, struct hes_err *err);
+
+/** Let all jobs arrive at time 0; deadlines keep their distance from the arrival. @return whether
+ * their arrivals differed */
+bool app_jobs_arrive_at_once(struct hes_jobs *jobs);
+
+/** Say which jobs need more memory than their file says, some of them by name. */
+void app_jobs_warn_memory(const struct hes_app *app, const struct hes_jobs *jobs);
+
+#endif
