@@ -122,6 +122,8 @@ PAPERS_SHARE = {
     "unit_test.h",
     "enumeration.h",
     "plan_bench.h",
+    "paper_regressor.h",
+    "rows_to_learn.h",
 }
 
 # Public header in include/heshare: the lowest folder that it belongs to. A policy's request is what src/plan solves.

@@ -91,16 +91,9 @@ enum hes_partition_method {
 				nine features */
 };
 
-enum hes_partition_learner {
-	HES_PARTITION_EXTRA_TREES, /* the paper's choice */
-	HES_PARTITION_FOREST,
-	HES_PARTITION_BOOSTING,
-};
-
 /** How to train; 0 stands for the default everywhere. */
 struct hes_partition_options {
 	enum hes_partition_method method;
-	enum hes_partition_learner learner;
 	uint32_t trees; /* of each output; default 100 */
 	uint64_t seed;
 	uint32_t threads; /* default: all processors; the result is the same */

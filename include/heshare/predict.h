@@ -35,16 +35,6 @@ struct hes_estimate {
 			    and more */
 };
 
-/** The learner of the residual of the baseline. */
-enum hes_predictor_model {
-	HES_PREDICTOR_BEST,   /* the most accurate: boosting */
-	HES_PREDICTOR_FOREST, /* the paper's */
-	HES_PREDICTOR_EXTRA_TREES,
-	HES_PREDICTOR_BOOSTING,
-	HES_PREDICTOR_TREE,
-	HES_PREDICTOR_LINEAR,
-};
-
 /** Features and targets (docs/predictor.md). */
 enum hes_recipe {
 	HES_RECIPE_FULL,     /* every feature; the residual of the baseline, a fitted closed form */
@@ -54,18 +44,9 @@ enum hes_recipe {
 
 /** How to train; 0 means the default. */
 struct hes_train_options {
-	enum hes_predictor_model model;
 	uint32_t trees; /* 1..10000 per output */
 	uint64_t seed;
 	uint32_t threads; /* default: all processors; the result is the same */
-	enum hes_criterion criterion;
-	uint32_t features_per_split; /* default: see docs/predictor.md */
-	uint32_t min_leaf;           /* samples in a leaf at least */
-	uint32_t max_depth;          /* default: no limit */
-	uint32_t max_leaves;         /* boosting, as those below: see heshare/regressor.h */
-	double learning_rate;
-	double row_fraction;
-	double column_fraction;
 	enum hes_recipe recipe;
 	double coverage; /* probability that an interval contains a measurement, 0.5..0.99; default:
 			    0.9 */

@@ -1,6 +1,5 @@
 /*
- * regressor.h - functions of many numbers, learnt from rows: boosting, extra trees, random forests,
- * one tree, a straight line.
+ * regressor.h - functions of many numbers, learnt from rows by boosting or extra trees.
  *
  * This layer knows no GPUs or jobs; predict.h and partition.h use it for them. Missing values (NaN)
  * are allowed in rows to learn from and in rows to predict: each split learns a direction for them.
@@ -21,23 +20,13 @@
 #define HES_REGRESSOR_NAME_MAX     64 /* bytes of the name of a feature or an output, with the 0 */
 
 enum hes_regressor_kind {
-	HES_REGRESSOR_FOREST,      /* Breiman, 2001 */
-	HES_REGRESSOR_EXTRA_TREES, /* Geurts, Ernst, Wehenkel, 2006 */
 	HES_REGRESSOR_BOOSTING,    /* Friedman, 2001 and 2002 */
-	HES_REGRESSOR_TREE,        /* one tree on all rows */
-	HES_REGRESSOR_LINEAR,      /* least squares; a missing value counts as the column's mean */
-};
-
-/** The error that splits minimise. */
-enum hes_criterion {
-	HES_CRITERION_SQUARED,
-	HES_CRITERION_ABSOLUTE, /* boosting only */
+	HES_REGRESSOR_EXTRA_TREES, /* Geurts, Ernst, Wehenkel, 2006 */
 };
 
 /** How to fit; 0 means the kind's default (docs/predictor.md). */
 struct hes_regressor_options {
 	enum hes_regressor_kind kind;
-	enum hes_criterion criterion;
 	uint32_t trees; /* 1..HES_REGRESSOR_MAX_TREES per output */
 	uint64_t seed;
 	uint32_t threads;            /* default: all processors; the result is the same */

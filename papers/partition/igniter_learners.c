@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "paper_regressor.h"
+
 #define TREES    150
 #define MIN_LEAF 2
 #define SEED     1
@@ -81,11 +83,11 @@ static size_t features_of(const struct igniter *d, size_t pair, size_t job, feat
 }
 
 static int regress(const struct igniter *d, const bool *use, features_fn *features,
-		   const struct hes_regressor_options *o, double (*out)[2], struct hes_err *err)
+		   const struct paper_setting *o, double (*out)[2], struct hes_err *err)
 {
 	float row[MAX_FEATURES], *x = malloc(2 * d->n_pairs * MAX_FEATURES * sizeof(*x));
 	double *y = malloc(2 * d->n_pairs * sizeof(*y));
-	struct hes_regressor *r = NULL;
+	struct paper_regressor r = { .trees = NULL };
 	size_t n = 0, at = 0, width = features_of(d, 0, 0, features, row);
 	int rc = x && y ? 0 : hes_fail(err, -ENOMEM, "out of memory for rows");
 
@@ -100,15 +102,15 @@ static int regress(const struct igniter *d, const bool *use, features_fn *featur
 		y[at++] = d->pairs[k / 2].slowdown[k % 2];
 	}
 	if (!rc)
-		rc = hes_regressor_fit(
+		rc = paper_regressor_fit(
 			&(struct hes_rows){
 				.x = x, .y = y, .n = n, .n_features = width, .n_outputs = 1 },
 			o, &r, err);
 	for (size_t k = 0; k < 2 * d->n_pairs && !rc; k++) {
 		features_of(d, k / 2, k % 2, features, row);
-		hes_regressor_predict(r, row, &out[k / 2][k % 2]);
+		paper_regressor_predict(&r, row, &out[k / 2][k % 2]);
 	}
-	hes_regressor_free(r);
+	paper_regressor_free(&r);
 	free(x);
 	free(y);
 	return rc;
@@ -116,19 +118,16 @@ static int regress(const struct igniter *d, const bool *use, features_fn *featur
 
 static int line(const struct igniter *d, const bool *use, double (*out)[2], struct hes_err *err)
 {
-	return regress(
-		d, use, line_features,
-		&(struct hes_regressor_options){ .kind = HES_REGRESSOR_LINEAR, .threads = 1 }, out,
-		err);
+	return regress(d, use, line_features, &(struct paper_setting){ .learner = PAPER_LINEAR },
+		       out, err);
 }
 
 static int trees(const struct igniter *d, const bool *use, double (*out)[2], struct hes_err *err)
 {
-	const struct hes_regressor_options o = { .kind = HES_REGRESSOR_EXTRA_TREES,
-						 .trees = TREES,
-						 .min_leaf = MIN_LEAF,
-						 .seed = SEED,
-						 .threads = 1 };
+	const struct paper_setting o = {
+		PAPER_EXTRA_TREES,
+		{ .trees = TREES, .min_leaf = MIN_LEAF, .seed = SEED, .threads = 1 }
+	};
 
 	return regress(d, use, raw_features, &o, out, err);
 }

@@ -20,7 +20,7 @@ struct search {
 	const struct hes_rows *rows;
 	uint64_t seed;
 	uint8_t *fold; /* of each row */
-	struct hes_regressor_options tried[MOST_SETS];
+	struct paper_setting tried[MOST_SETS];
 	double *predicted[MOST_SETS]; /* of each row, by a fit that did not see it */
 	double error[MOST_SETS];
 	size_t n, fits;
@@ -61,13 +61,13 @@ static void copy_row(const struct hes_rows *rows, size_t i, float *out)
 }
 
 /* Fit to the rows outside of a fold, and predict those in it. @param x, y  room for all rows */
-static int try_fold(const struct search *s, const struct hes_regressor_options *o, uint8_t fold,
-		    float *x, double *y, double *out, struct hes_err *err)
+static int try_fold(const struct search *s, const struct paper_setting *o, uint8_t fold, float *x,
+		    double *y, double *out, struct hes_err *err)
 {
 	const struct hes_rows *all = s->rows;
 	struct hes_rows rows = { .x = x, .y = y, .n_features = all->n_features, .n_outputs = 1 };
 	float row[HES_REGRESSOR_MAX_FEATURES];
-	struct hes_regressor *r;
+	struct paper_regressor r;
 	int rc;
 
 	for (size_t i = 0; i < all->n; i++)
@@ -79,14 +79,14 @@ static int try_fold(const struct search *s, const struct hes_regressor_options *
 			x[k * rows.n + at] = all->x[k * all->n + i];
 		y[at++] = all->y[i];
 	}
-	rc = hes_regressor_fit(&rows, o, &r, err);
+	rc = paper_regressor_fit(&rows, o, &r, err);
 	for (size_t i = 0; i < all->n && !rc; i++)
 		if (s->fold[i] == fold) {
 			copy_row(all, i, row);
-			hes_regressor_predict(r, row, &out[i]);
+			paper_regressor_predict(&r, row, &out[i]);
 		}
 	if (!rc)
-		hes_regressor_free(r);
+		paper_regressor_free(&r);
 	return rc;
 }
 
@@ -100,7 +100,7 @@ static double error_of(const double *y, const double *predicted, size_t n)
 }
 
 /* Cross-validation of one more setting. */
-static int search_try(struct search *s, struct hes_regressor_options o, struct hes_err *err)
+static int search_try(struct search *s, struct paper_setting o, struct hes_err *err)
 {
 	const size_t n = s->rows->n;
 	double *predicted = malloc(n * sizeof(*predicted)), *y = malloc(n * sizeof(*y));
@@ -108,7 +108,7 @@ static int search_try(struct search *s, struct hes_regressor_options o, struct h
 	int rc = predicted && y && x ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows", n);
 
 	s->tried[s->n] = o;
-	o.trees = o.trees ? o.trees / 2 + 1 : 0;
+	o.o.trees = o.o.trees ? o.o.trees / 2 + 1 : 0;
 	for (uint8_t fold = 0; fold < FOLDS && !rc; fold++)
 		rc = try_fold(s, &o, fold, x, y, predicted, err);
 	free(x);
@@ -128,66 +128,62 @@ static uint32_t third(size_t features, size_t i)
 	return (uint32_t)((features * i + 2) / 3);
 }
 
-static int search_grid(struct search *s, const struct hes_regressor_options *from,
-		       struct hes_err *err)
+static int search_grid(struct search *s, const struct paper_setting *from, struct hes_err *err)
 {
 	static const uint32_t leaves[] = { 1, 2, 4 };
 	int rc = 0;
 
 	for (size_t i = 0; i < 9 && !rc; i++) {
-		struct hes_regressor_options o = *from;
+		struct paper_setting o = *from;
 
-		o.kind = HES_REGRESSOR_FOREST;
-		o.features_per_split = third(s->rows->n_features, i / 3 + 1);
-		o.min_leaf = leaves[i % 3];
+		o.learner = PAPER_FOREST;
+		o.o.features_per_split = third(s->rows->n_features, i / 3 + 1);
+		o.o.min_leaf = leaves[i % 3];
 		rc = search_try(s, o, err);
 	}
 	return rc;
 }
 
 /* A forest or boosting with settings at random. */
-static struct hes_regressor_options draw_setting(struct hes_rng *rng, size_t features,
-						 const struct hes_regressor_options *from)
+static struct paper_setting draw_setting(struct hes_rng *rng, size_t features,
+					 const struct paper_setting *from)
 {
 	static const double rates[] = { 0.05, 0.1, 0.2 }, parts[] = { 0.5, 0.7, 1 };
 	static const uint32_t leaves[] = { 4, 8, 16, 31 };
-	struct hes_regressor_options o = *from;
+	struct paper_setting o = *from;
 
-	o.kind = hes_rng_small(rng, 2) ? HES_REGRESSOR_BOOSTING : HES_REGRESSOR_FOREST;
-	o.min_leaf = 1 + hes_rng_small(rng, 5);
-	if (o.kind == HES_REGRESSOR_FOREST) {
-		o.features_per_split = third(features, 1 + hes_rng_small(rng, 3));
+	o.learner = hes_rng_small(rng, 2) ? PAPER_BOOSTING : PAPER_FOREST;
+	o.o.min_leaf = 1 + hes_rng_small(rng, 5);
+	if (o.learner == PAPER_FOREST) {
+		o.o.features_per_split = third(features, 1 + hes_rng_small(rng, 3));
 		return o;
 	}
-	o.trees *= 1 + hes_rng_small(rng, 3);
-	o.learning_rate = rates[hes_rng_small(rng, 3)];
-	o.row_fraction = parts[hes_rng_small(rng, 3)];
-	o.column_fraction = parts[hes_rng_small(rng, 3)];
-	o.max_leaves = leaves[hes_rng_small(rng, 4)];
+	o.o.trees *= 1 + hes_rng_small(rng, 3);
+	o.o.learning_rate = rates[hes_rng_small(rng, 3)];
+	o.o.row_fraction = parts[hes_rng_small(rng, 3)];
+	o.o.column_fraction = parts[hes_rng_small(rng, 3)];
+	o.o.max_leaves = leaves[hes_rng_small(rng, 4)];
 	return o;
 }
 
-static int search_auto(struct search *s, const struct hes_regressor_options *from,
-		       struct hes_err *err)
+static int search_auto(struct search *s, const struct paper_setting *from, struct hes_err *err)
 {
-	static const enum hes_regressor_kind first[LEARNT_MOST] = { HES_REGRESSOR_FOREST,
-								    HES_REGRESSOR_BOOSTING,
-								    HES_REGRESSOR_TREE,
-								    HES_REGRESSOR_LINEAR };
+	static const enum paper_learner first[LEARNT_MOST] = { PAPER_FOREST, PAPER_BOOSTING,
+							       PAPER_TREE, PAPER_LINEAR };
 	struct hes_rng rng;
 	int rc = 0;
 
 	hes_rng_seed(&rng, s->seed);
 	/* The last fits of the budget are those on all rows. */
 	for (size_t i = 0; s->fits + FOLDS + LEARNT_MOST <= LEARNERS_BUDGET && !rc; i++) {
-		struct hes_regressor_options o = *from;
+		struct paper_setting o = *from;
 
 		if (i >= LEARNT_MOST)
 			o = draw_setting(&rng, s->rows->n_features, from);
 		else
-			o.kind = first[i];
-		if (o.kind == HES_REGRESSOR_TREE || o.kind == HES_REGRESSOR_LINEAR)
-			o.trees = 0;
+			o.learner = first[i];
+		if (o.learner == PAPER_TREE || o.learner == PAPER_LINEAR)
+			o.o.trees = 0;
 		rc = search_try(s, o, err);
 	}
 	return rc;
@@ -201,7 +197,7 @@ static size_t best_of_kinds(const struct search *s, size_t best[LEARNT_MOST])
 	for (size_t i = 0; i < s->n; i++) {
 		size_t k = 0, at;
 
-		while (k < n && s->tried[best[k]].kind != s->tried[i].kind)
+		while (k < n && s->tried[best[k]].learner != s->tried[i].learner)
 			k++;
 		if (k < n && s->error[best[k]] <= s->error[i])
 			continue;
@@ -237,11 +233,11 @@ static size_t best_mean(const struct search *s, const size_t *best, size_t n, do
 	return take;
 }
 
-static int fit_all(const struct hes_rows *rows, const struct hes_regressor_options *o,
-		   struct learnt *to, struct hes_err *err)
+static int fit_all(const struct hes_rows *rows, const struct paper_setting *o, struct learnt *to,
+		   struct hes_err *err)
 {
 	double from = study_cpu_seconds();
-	int rc = hes_regressor_fit(rows, o, &to->of[to->n], err);
+	int rc = paper_regressor_fit(rows, o, &to->of[to->n], err);
 
 	if (rc)
 		return rc;
@@ -269,10 +265,10 @@ static int fit_best(const struct search *s, struct learnt *to, struct hes_err *e
 int learner_fit(enum learner learner, const struct hes_rows *rows, uint64_t seed, uint32_t trees,
 		struct learnt *out, struct hes_err *err)
 {
-	const struct hes_regressor_options o = { .kind = HES_REGRESSOR_EXTRA_TREES,
-						 .seed = seed,
-						 .trees = trees ? trees : TREES,
-						 .threads = 1 };
+	const struct paper_setting o = {
+		.learner = PAPER_EXTRA_TREES,
+		.o = { .seed = seed, .trees = trees ? trees : TREES, .threads = 1 }
+	};
 	struct learnt to = { .n = 0 };
 	struct search s = { .n = 0 };
 	int rc = 0;
@@ -302,7 +298,7 @@ double learnt_predict(const struct learnt *l, const float *row)
 	for (size_t i = 0; i < l->n; i++) {
 		double v;
 
-		hes_regressor_predict(l->of[i], row, &v);
+		paper_regressor_predict(&l->of[i], row, &v);
 		sum += v / (double)l->n;
 	}
 	return sum;
@@ -311,5 +307,5 @@ double learnt_predict(const struct learnt *l, const float *row)
 void learnt_free(struct learnt *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		hes_regressor_free(l->of[i]);
+		paper_regressor_free(&l->of[i]);
 }

@@ -5,7 +5,7 @@
 #ifndef PAPERS_PARTITION_LEARNERS_H
 #define PAPERS_PARTITION_LEARNERS_H
 
-#include "heshare/regressor.h"
+#include "paper_regressor.h"
 
 #define LEARNERS_BUDGET 100 /* fits of the AutoML for an output; H2O's had three minutes */
 
@@ -15,7 +15,7 @@ enum { LEARNT_MOST = 4 }; /* kinds that the AutoML knows */
 
 /** One output: the mean of some regressors. */
 struct learnt {
-	struct hes_regressor *of[LEARNT_MOST];
+	struct paper_regressor of[LEARNT_MOST];
 	size_t n;
 	size_t fits;  /* that it took, all of cross-validation included */
 	double fit_s; /* processor time of the last of them, on all rows */
@@ -31,7 +31,7 @@ struct learnt {
  * Five-fold cross-validation gives the errors; a fold grows half the trees.
  * @param rows  one output, all above 0: errors are |predicted / y - 1|
  * @param out   written on success only; learnt_free it
- * @return 0; -ENOMEM; -EINVAL as hes_regressor_fit()
+ * @return 0; -ENOMEM; -EINVAL as paper_regressor_fit()
  */
 int learner_fit(enum learner learner, const struct hes_rows *rows, uint64_t seed, uint32_t trees,
 		struct learnt *out, struct hes_err *err);

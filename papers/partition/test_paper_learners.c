@@ -52,9 +52,9 @@ static void fit(enum learner learner, const struct hes_rows *rows, struct learnt
 		fail_msg("%s", err.msg);
 }
 
-static const struct hes_regressor_options *chosen(const struct learnt *l, size_t i)
+static enum paper_learner chosen(const struct learnt *l, size_t i)
 {
-	return &hes_regressor_about(l->of[i])->options;
+	return l->of[i].setting.learner;
 }
 
 TEST(automl_takes_the_straight_line_for_a_straight_line)
@@ -66,7 +66,7 @@ TEST(automl_takes_the_straight_line_for_a_straight_line)
 
 	fit(LEARNER_AUTO, &rows, &l);
 	assert_int_equal(l.n, 1);
-	assert_int_equal(chosen(&l, 0)->kind, HES_REGRESSOR_LINEAR);
+	assert_int_equal(chosen(&l, 0), PAPER_LINEAR);
 	assert_true(fabs(learnt_predict(&l, row) - 12.75) < 1e-3);
 	learnt_free(&l);
 }
@@ -80,8 +80,7 @@ TEST(automl_takes_trees_for_steps_and_no_extra_trees)
 
 	fit(LEARNER_AUTO, &rows, &l);
 	for (size_t i = 0; i < l.n; i++)
-		assert_true(chosen(&l, i)->kind != HES_REGRESSOR_LINEAR &&
-			    chosen(&l, i)->kind != HES_REGRESSOR_EXTRA_TREES);
+		assert_true(chosen(&l, i) != PAPER_LINEAR && chosen(&l, i) != PAPER_EXTRA_TREES);
 	assert_true(fabs(learnt_predict(&l, row) - 15) < 0.5);
 	learnt_free(&l);
 }
@@ -98,7 +97,7 @@ TEST(a_search_keeps_to_its_fits_and_repeats)
 	learnt_free(&a);
 	fit(LEARNER_FOREST, &rows, &a);
 	assert_true(a.fits == 9 * 5 + 1 && a.n == 1);
-	assert_int_equal(chosen(&a, 0)->kind, HES_REGRESSOR_FOREST);
+	assert_int_equal(chosen(&a, 0), PAPER_FOREST);
 	learnt_free(&a);
 	fit(LEARNER_AUTO, &rows, &a);
 	fit(LEARNER_AUTO, &rows, &b);

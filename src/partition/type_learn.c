@@ -147,14 +147,9 @@ static void scale_column(struct type_output *to, size_t k, float *x, size_t n)
 
 static struct hes_regressor_options options_of(const struct type_model *m, int o, int fold)
 {
-	static const enum hes_regressor_kind kinds[] = {
-		[HES_PARTITION_EXTRA_TREES] = HES_REGRESSOR_EXTRA_TREES,
-		[HES_PARTITION_FOREST] = HES_REGRESSOR_FOREST,
-		[HES_PARTITION_BOOSTING] = HES_REGRESSOR_BOOSTING,
-	};
 	const struct hes_partition_options *po = &m->info.options;
 
-	return (struct hes_regressor_options){ .kind = kinds[po->learner],
+	return (struct hes_regressor_options){ .kind = HES_REGRESSOR_EXTRA_TREES,
 					       .threads = po->threads,
 					       .seed = po->seed + (uint64_t)o,
 					       .trees = fold < 0 ? po->trees

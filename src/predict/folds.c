@@ -386,8 +386,7 @@ static int run_folds(const struct folding *w, const struct fold *folds, int n, u
 static void use_fewer_trees(struct hes_regressor_options *o)
 {
 	for (int i = 0; i < 2; i++)
-		if (o->kind == HES_REGRESSOR_BOOSTING && o->trees > 1 && o->learning_rate > 0 &&
-		    o->learning_rate <= MOST_RATE) {
+		if (o->trees > 1 && o->learning_rate <= MOST_RATE) {
 			o->trees = (o->trees + 1) / 2;
 			o->learning_rate *= 2;
 		}

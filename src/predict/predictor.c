@@ -95,58 +95,24 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 	}
 }
 
-/* Found by bench/predictor on samples of modelled GPUs; 0 is the regressor's own default. */
-static const struct hes_regressor_options defaults[] = {
-	[HES_PREDICTOR_FOREST] = { .kind = HES_REGRESSOR_FOREST, .trees = 100, .min_leaf = 2 },
-	[HES_PREDICTOR_EXTRA_TREES] = { .kind = HES_REGRESSOR_EXTRA_TREES,
-					.trees = 100,
-					.min_leaf = 2 },
-	[HES_PREDICTOR_BOOSTING] = { .kind = HES_REGRESSOR_BOOSTING,
-				     .trees = 40,
-				     .min_leaf = 4,
-				     .max_leaves = 8,
-				     .learning_rate = 0.07,
-				     .row_fraction = 0.5 },
-	[HES_PREDICTOR_TREE] = { .kind = HES_REGRESSOR_TREE, .min_leaf = 5 },
-	[HES_PREDICTOR_LINEAR] = { .kind = HES_REGRESSOR_LINEAR },
-};
-
-static uint32_t or_default(uint32_t given, uint32_t otherwise)
-{
-	return given ? given : otherwise;
-}
-
-static double or_part(double given, double otherwise)
-{
-	return given > 0 || given < 0 ? given : otherwise;
-}
+/* Found by bench/predictor on samples of modelled GPUs. */
+static const struct hes_regressor_options boosting = { .kind = HES_REGRESSOR_BOOSTING,
+						       .trees = 40,
+						       .min_leaf = 4,
+						       .max_leaves = 8,
+						       .learning_rate = 0.07,
+						       .row_fraction = 0.5 };
 
 static int regressor_options(const struct hes_train_options *o, struct hes_regressor_options *out,
 			     struct hes_err *err)
 {
-	enum hes_predictor_model model =
-		o->model == HES_PREDICTOR_BEST ? HES_PREDICTOR_BOOSTING : o->model;
-	bool bagged = model == HES_PREDICTOR_FOREST || model == HES_PREDICTOR_EXTRA_TREES;
-	struct hes_regressor_options r;
-
 	if ((unsigned)o->recipe > HES_RECIPE_PLAIN)
 		return hes_fail(err, -EINVAL, "recipe %d is unknown", (int)o->recipe);
-	if ((unsigned)model > HES_PREDICTOR_LINEAR)
-		return hes_fail(err, -EINVAL, "model %d is unknown", (int)o->model);
-	r = defaults[model];
-	r.criterion = o->criterion;
-	r.seed = o->seed;
-	r.threads = o->threads;
-	r.trees = or_default(o->trees, r.trees);
-	r.features_per_split = or_default(o->features_per_split,
-					  bagged ? (uint32_t)(features_of(o->recipe) + 1) / 2 : 0);
-	r.min_leaf = or_default(o->min_leaf, r.min_leaf);
-	r.max_depth = o->max_depth;
-	r.max_leaves = or_default(o->max_leaves, r.max_leaves);
-	r.learning_rate = or_part(o->learning_rate, r.learning_rate);
-	r.row_fraction = or_part(o->row_fraction, r.row_fraction);
-	r.column_fraction = or_part(o->column_fraction, r.column_fraction);
-	*out = r;
+	*out = boosting;
+	out->seed = o->seed;
+	out->threads = o->threads;
+	if (o->trees)
+		out->trees = o->trees;
 	return 0;
 }
 
@@ -157,17 +123,8 @@ void predictor_describe(struct hes_predictor *p)
 	struct hes_train_options *o = &p->about.options;
 
 	*o = (struct hes_train_options){
-		.model = HES_PREDICTOR_FOREST + (enum hes_predictor_model)r->kind,
 		.trees = r->trees,
 		.seed = o->seed,
-		.criterion = r->criterion,
-		.features_per_split = r->features_per_split,
-		.min_leaf = r->min_leaf,
-		.max_depth = r->max_depth,
-		.max_leaves = r->max_leaves,
-		.learning_rate = r->learning_rate,
-		.row_fraction = r->row_fraction,
-		.column_fraction = r->column_fraction,
 		.recipe = o->recipe,
 		.coverage = p->interval.coverage,
 	};
@@ -374,7 +331,7 @@ static int train(const struct hes_samples *s, const struct hes_catalogue *c,
 	p->about.options.seed = o->seed;
 	p->weight[PREDICTOR_TIME] = p->weight[PREDICTOR_POWER] = 1;
 	if (!rc)
-		rc = learn(v, n, &r, or_part(o->coverage, DEFAULT_COVERAGE), p, err);
+		rc = learn(v, n, &r, o->coverage > 0 ? o->coverage : DEFAULT_COVERAGE, p, err);
 	if (!rc)
 		rc = describe(v, n, p, err);
 	free(v);

@@ -2,8 +2,7 @@
  * boosting.c - gradient boosting (Friedman, 2001 and 2002): each tree is fitted to the residuals of
  * those before it; see tree_fit.h.
  *
- * Squared error: a leaf adds the mean residual, shrunk a little for leaves of few rows. Absolute
- * error: trees follow the residuals' signs, and a leaf adds their median.
+ * A leaf adds the mean residual, shrunk a little for leaves of few rows.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,25 +28,10 @@ struct boost {
 	uint32_t *features; /* in the order of the last draw */
 	bool *in_tree;      /* of each row: it was drawn */
 	double *residual;
-	double *gradient;          /* absolute error: the signs of the residuals */
-	double *sorted;            /* room for a median */
 	struct fitted_tree *trees; /* the caller's, o->trees */
 	size_t n_trees;
 	double base;
 };
-
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return n % 2 ? v[n / 2] : v[n / 2 - 1] / 2 + v[n / 2] / 2;
-}
 
 /* Draw @n of @rows rows, in their order (Knuth's algorithm S). */
 static void draw_rows(struct hes_rng *rng, size_t rows, size_t n, uint32_t *out)
@@ -73,8 +57,6 @@ static void boost_finish(struct boost *b)
 	free(b->features);
 	free(b->in_tree);
 	free(b->residual);
-	free(b->gradient);
-	free(b->sorted);
 }
 
 static int boost_init(struct boost *b)
@@ -86,12 +68,7 @@ static int boost_init(struct boost *b)
 	b->features = malloc(b->rows->n_features * sizeof(*b->features));
 	b->in_tree = malloc(n * sizeof(*b->in_tree));
 	b->residual = malloc(n * sizeof(*b->residual));
-	b->gradient = malloc(n * sizeof(*b->gradient));
-	b->sorted = malloc(n * sizeof(*b->sorted));
-	return b->tree && b->drawn && b->features && b->in_tree && b->residual && b->gradient &&
-			       b->sorted
-		       ? 0
-		       : -ENOMEM;
+	return b->tree && b->drawn && b->features && b->in_tree && b->residual ? 0 : -ENOMEM;
 }
 
 static void boost_start(struct boost *b)
@@ -102,12 +79,9 @@ static void boost_start(struct boost *b)
 	/* Predictors stay the same bit for bit: older versions drew rows to hold back here. */
 	for (size_t i = 0; i < n; i++)
 		hes_rng_u64(&b->rng);
-	for (size_t i = 0; i < n; i++) {
-		b->sorted[i] = b->y[i];
-		sum += b->sorted[i] - first;
-	}
-	b->base = b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n)
-							    : first + sum / (double)n;
+	for (size_t i = 0; i < n; i++)
+		sum += b->y[i] - first;
+	b->base = first + sum / (double)n;
 	for (size_t i = 0; i < n; i++)
 		b->residual[i] = b->y[i] - b->base;
 	for (uint32_t f = 0; f < b->rows->n_features; f++)
@@ -130,25 +104,13 @@ static void draw_tree(struct boost *b, size_t n_features)
 		b->in_tree[b->drawn[i]] = true;
 }
 
-static const double *gradients(struct boost *b)
-{
-	if (b->o->criterion == HES_CRITERION_SQUARED)
-		return b->residual;
-	for (size_t i = 0; i < b->rows->n; i++)
-		b->gradient[i] = (b->residual[i] > 0) - (b->residual[i] < 0);
-	return b->gradient;
-}
-
-static double leaf_value(struct boost *b, const uint32_t *rows, size_t n)
+static double leaf_value(const struct boost *b, const uint32_t *rows, size_t n)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		b->sorted[i] = b->residual[rows[i]];
-		sum += b->sorted[i];
-	}
-	return b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n)
-							 : sum / ((double)n + HISTOGRAM_RIDGE);
+	for (size_t i = 0; i < n; i++)
+		sum += b->residual[rows[i]];
+	return sum / ((double)n + HISTOGRAM_RIDGE);
 }
 
 /* Set the values of the leaves, and subtract them from the residuals of all rows. */
@@ -197,7 +159,7 @@ static int add_trees(struct boost *b)
 
 	while (!rc && b->n_trees < b->o->trees) {
 		draw_tree(b, n_features);
-		rc = histogram_tree_fit(b->tree, b->drawn, b->n_drawn, gradients(b), b->features,
+		rc = histogram_tree_fit(b->tree, b->drawn, b->n_drawn, b->residual, b->features,
 					n_features, &b->rng);
 		if (rc)
 			break;

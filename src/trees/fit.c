@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "trees/fit_options.h"
-#include "trees/linear.h"
 #include "trees/tree_fit.h"
 
 #define MAX_TARGET 1e37 /* leaves are single precision */
@@ -44,6 +43,13 @@ static int check_values(const struct hes_rows *rows, struct hes_err *err)
 				"row %zu: output %zu is %g; it must be a number of at most %g",
 				i % rows->n + 1, i / rows->n + 1, rows->y[i], MAX_TARGET);
 	return 0;
+}
+
+int fit_check_rows(const struct hes_rows *rows, struct hes_err *err)
+{
+	int rc = check_size(rows, err);
+
+	return rc ? rc : check_values(rows, err);
 }
 
 static int check_names(const char *const *names, size_t n, const char *what, struct hes_err *err)
@@ -90,24 +96,17 @@ static int fit_kind(const struct hes_rows *rows, struct hes_regressor *r, uint32
 	struct hes_regressor_options o = r->about.options;
 
 	o.threads = threads;
-	if (o.kind == HES_REGRESSOR_BOOSTING)
-		return fit_boosting(rows, &o, &r->ensemble);
-	if (o.kind != HES_REGRESSOR_LINEAR)
-		return fit_forest(rows, &o, &r->ensemble);
-	r->weights = malloc((rows->n_features + 1) * rows->n_outputs * sizeof(*r->weights));
-	r->means = malloc(rows->n_features * sizeof(*r->means));
-	return r->weights && r->means ? linear_fit(rows, r->weights, r->means) : -ENOMEM;
+	return o.kind == HES_REGRESSOR_BOOSTING ? fit_boosting(rows, &o, &r->ensemble)
+						: fit_extra_trees(rows, &o, &r->ensemble);
 }
 
 static int fit_checked(const struct hes_rows *rows, const struct hes_regressor_options *o,
 		       struct hes_regressor *r, struct hes_err *err)
 {
-	int rc = check_size(rows, err);
+	int rc = fit_check_rows(rows, err);
 
 	if (!rc)
 		rc = options_settle(o, rows->n, rows->n_features, &r->about.options, err);
-	if (!rc)
-		rc = check_values(rows, err);
 	if (!rc)
 		rc = take_names(rows, r, err);
 	if (rc)

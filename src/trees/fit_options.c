@@ -5,7 +5,6 @@
 #include "trees/fit_options.h"
 
 #include <errno.h>
-#include <math.h>
 
 #define MAX_THREADS 4096
 #define MAX_LEAVES  65536
@@ -15,15 +14,10 @@
 #define FEW_LEAVES    8
 #define MANY_LEAVES   31
 
-/* Defaults of each kind. features_part is the default part of the features per split, rounded up.
- */
 static const struct {
 	const char *name;
 	struct hes_regressor_options o;
-	double features_part;
 } kinds[] = {
-	[HES_REGRESSOR_FOREST] = { "a random forest", { .trees = 100, .min_leaf = 1 }, 1 },
-	[HES_REGRESSOR_EXTRA_TREES] = { "extra trees", { .trees = 100, .min_leaf = 1 }, 1 },
 	[HES_REGRESSOR_BOOSTING] = { "boosting",
 				     {
 					     .trees = 100,
@@ -31,10 +25,8 @@ static const struct {
 					     .learning_rate = 0.15,
 					     .row_fraction = 0.7,
 					     .column_fraction = 1,
-				     },
-				     1 },
-	[HES_REGRESSOR_TREE] = { "a single tree", { .trees = 1, .min_leaf = 1 }, 1 },
-	[HES_REGRESSOR_LINEAR] = { "a linear regressor", { 0 }, 0 },
+				     } },
+	[HES_REGRESSOR_EXTRA_TREES] = { "extra trees", { .trees = 100, .min_leaf = 1 } },
 };
 
 static int check_number(const struct hes_regressor_options *o, size_t n_features,
@@ -91,15 +83,8 @@ static int check(const struct hes_regressor_options *o, size_t n_features, struc
 {
 	int rc;
 
-	if ((unsigned)o->kind > HES_REGRESSOR_LINEAR)
+	if ((unsigned)o->kind > HES_REGRESSOR_EXTRA_TREES)
 		return hes_fail(err, -EINVAL, "kind %d of regressor is unknown", (int)o->kind);
-	if (o->criterion != HES_CRITERION_SQUARED && o->criterion != HES_CRITERION_ABSOLUTE)
-		return hes_fail(err, -EINVAL, "criterion %d is neither squared nor absolute error",
-				(int)o->criterion);
-	if (o->kind != HES_REGRESSOR_BOOSTING && o->criterion == HES_CRITERION_ABSOLUTE)
-		return hes_fail(err, -EINVAL,
-				"%s minimises squared error; boosting can minimise absolute error",
-				kinds[o->kind].name);
 	rc = check_number(o, n_features, err);
 	if (!rc)
 		rc = check_fractions(o, err);
@@ -147,17 +132,12 @@ int options_settle(const struct hes_regressor_options *given, size_t n_rows, siz
 		return rc;
 	d = &kinds[given->kind].o;
 	t.kind = given->kind;
-	t.criterion = given->criterion;
 	t.threads = given->threads;
-	if (t.kind != HES_REGRESSOR_LINEAR) {
-		t.seed = given->seed;
-		t.trees = t.kind == HES_REGRESSOR_TREE ? 1 : or_default(given->trees, d->trees);
-		t.min_leaf = or_default(given->min_leaf, d->min_leaf);
-		t.max_depth = given->max_depth;
-		t.features_per_split = or_default(
-			given->features_per_split,
-			(uint32_t)ceil(kinds[t.kind].features_part * (double)n_features));
-	}
+	t.seed = given->seed;
+	t.trees = or_default(given->trees, d->trees);
+	t.min_leaf = or_default(given->min_leaf, d->min_leaf);
+	t.max_depth = given->max_depth;
+	t.features_per_split = or_default(given->features_per_split, (uint32_t)n_features);
 	if (t.kind == HES_REGRESSOR_BOOSTING)
 		settle_boosting(given, d, n_rows, &t);
 	*out = t;

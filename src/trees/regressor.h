@@ -24,10 +24,8 @@ struct hes_regressor {
 	struct hes_regressor_info about;
 	char (*feature_names)[HES_REGRESSOR_NAME_MAX];
 	struct regressor_output *outputs;
-	struct ensemble ensemble;   /* of every kind with trees */
-	struct quickscorer *scorer; /* NULL: trees are too large or too many, or there are none */
-	double *weights;            /* linear: of each output, n_features slopes and the constant */
-	double *means;              /* linear: of each feature, for missing values */
+	struct ensemble ensemble;
+	struct quickscorer *scorer; /* NULL: trees are too large or too many */
 };
 
 /** Count trees and nodes, prepare the evaluation. @return 0 or -ENOMEM */

@@ -17,13 +17,23 @@
 #define HUGE_NUMBER  1e100   /* sums and products of anything smaller stay finite */
 #define PATIENCE     20      /* of boosting; the format has the field, nothing reads it */
 
+/* Kinds in a file. */
+enum { FILE_EXTRA_TREES = 1, FILE_BOOSTING = 2, FILE_KINDS = 5 };
+
+/* Kinds that only older versions fitted. */
+static const char *const former_kinds[FILE_KINDS] = {
+	[0] = "a random forest",
+	[3] = "a single tree",
+	[4] = "a straight line",
+};
+
 _Static_assert(HES_REGRESSOR_MAX_FEATURES < MISSING_LEFT,
 	       "a feature's index leaves room for a flag");
 
 static void put_options(struct model_writer *b, const struct hes_regressor_options *o)
 {
-	model_put_u64(b, o->kind, 1);
-	model_put_u64(b, o->criterion, 1);
+	model_put_u64(b, o->kind == HES_REGRESSOR_BOOSTING ? FILE_BOOSTING : FILE_EXTRA_TREES, 1);
+	model_put_u64(b, 0, 1); /* squared error */
 	model_put_u64(b, o->trees, 4);
 	model_put_u64(b, o->seed, 8);
 	model_put_u64(b, o->features_per_split, 4);
@@ -85,32 +95,18 @@ static void put_trees(struct model_writer *b, const struct ensemble *e)
 		put_node(b, &e->nodes[i]);
 }
 
-static void put_line(struct model_writer *b, const struct hes_regressor *r)
-{
-	size_t n = r->about.n_features;
-
-	for (size_t i = 0; i < n; i++)
-		model_put_f64(b, r->means[i]);
-	for (size_t i = 0; i < (n + 1) * r->about.n_outputs; i++)
-		model_put_f64(b, r->weights[i]);
-}
-
 void regressor_put(struct model_writer *b, const struct hes_regressor *r)
 {
 	put_about(b, r);
-	if (r->about.options.kind == HES_REGRESSOR_LINEAR)
-		put_line(b, r);
-	else
-		put_trees(b, &r->ensemble);
+	put_trees(b, &r->ensemble);
 }
 
 static void get_options(struct model_reader *in, struct hes_regressor_options *o)
 {
-	uint64_t kind = model_get_u64(in, 1), criterion = model_get_u64(in, 1);
+	uint64_t kind = model_get_u64(in, 1), absolute = model_get_u64(in, 1);
 
-	in->bad |= kind > HES_REGRESSOR_LINEAR || criterion > HES_CRITERION_ABSOLUTE;
-	o->kind = (enum hes_regressor_kind)kind;
-	o->criterion = (enum hes_criterion)criterion;
+	in->bad |= (kind != FILE_BOOSTING && kind != FILE_EXTRA_TREES) || absolute > 1;
+	o->kind = kind == FILE_BOOSTING ? HES_REGRESSOR_BOOSTING : HES_REGRESSOR_EXTRA_TREES;
 	o->trees = model_get_u32(in);
 	o->seed = model_get_u64(in, 8);
 	o->features_per_split = model_get_u32(in);
@@ -261,30 +257,12 @@ static bool get_trees(struct model_reader *in, struct ensemble *e)
 }
 
 /* @return whether memory sufficed */
-static bool get_line(struct model_reader *in, struct hes_regressor *r)
-{
-	size_t n = r->about.n_features, n_weights = (n + 1) * r->about.n_outputs;
-
-	r->means = malloc(n * sizeof(*r->means));
-	r->weights = malloc(n_weights * sizeof(*r->weights));
-	if (!r->means || !r->weights)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		r->means[i] = model_get_within(in, -HUGE_NUMBER, HUGE_NUMBER);
-	for (size_t i = 0; i < n_weights; i++)
-		r->weights[i] = model_get_within(in, -HUGE_NUMBER, HUGE_NUMBER);
-	return true;
-}
-
-/* @return whether memory sufficed */
 static bool get_body(struct model_reader *in, struct hes_regressor *r)
 {
 	if (!get_about(in, r))
 		return false;
 	if (in->bad)
 		return true;
-	if (r->about.options.kind == HES_REGRESSOR_LINEAR)
-		return get_line(in, r);
 	r->ensemble.n_features = r->about.n_features;
 	r->ensemble.n_outputs = r->about.n_outputs;
 	return get_trees(in, &r->ensemble);
@@ -292,9 +270,16 @@ static bool get_body(struct model_reader *in, struct hes_regressor *r)
 
 int regressor_get(struct model_reader *in, struct hes_regressor **out, struct hes_err *err)
 {
-	struct hes_regressor *r = calloc(1, sizeof(*r));
+	const char *former = in->n && *in->v < FILE_KINDS ? former_kinds[*in->v] : NULL;
+	struct hes_regressor *r;
 	int rc = 0;
 
+	if (former)
+		return hes_fail(err, -ENOTSUP,
+				"%s: learned by %s, which this version does not have; train it "
+				"again with heshare train",
+				in->path, former);
+	r = calloc(1, sizeof(*r));
 	if (!r || !get_body(in, r))
 		rc = -ENOMEM;
 	else if (in->bad)

@@ -11,7 +11,7 @@ void regressor_put(struct model_writer *w, const struct hes_regressor *r);
 
 /**
  * Read what regressor_put() wrote. Every count, name and node is checked.
- * @return 0; -EINVAL unsound; -ENOMEM
+ * @return 0; -EINVAL unsound; -ENOTSUP a kind that this version does not have; -ENOMEM
  */
 int regressor_get(struct model_reader *in, struct hes_regressor **out, struct hes_err *err);
 

@@ -2,9 +2,9 @@
  * tree_fit.h - what the fitters of trees share: fitted trees, the builder of one tree, random
  * draws.
  *
- * forest.c averages trees of exact_tree.c (best cuts) or random_tree.c (random cuts); boosting.c
- * adds trees of histogram_tree.c. Each tree draws from its own random stream, and the rows fix the
- * order of every sum. So the number of threads changes nothing.
+ * extra_trees.c averages trees of random_tree.c; boosting.c adds trees of histogram_tree.c. Each
+ * tree draws from its own random stream, and the rows fix the order of every sum. So the number of
+ * threads changes nothing.
  */
 #ifndef HES_TREES_TREE_FIT_H
 #define HES_TREES_TREE_FIT_H
@@ -44,10 +44,12 @@ void builder_start(struct tree_builder *b, size_t n_features);
 /** Copy the tree. @return 0 or -ENOMEM */
 int builder_take(const struct tree_builder *b, struct fitted_tree *out);
 
-/** Fit a forest, extra trees or one tree. No option but threads has a default left. @return 0 or
- * -ENOMEM */
-int fit_forest(const struct hes_rows *rows, const struct hes_regressor_options *o,
-	       struct ensemble *out);
+/** @return 0; -EINVAL rows that cannot be learned from */
+int fit_check_rows(const struct hes_rows *rows, struct hes_err *err);
+
+/** No option but threads has a default left. @return 0 or -ENOMEM */
+int fit_extra_trees(const struct hes_rows *rows, const struct hes_regressor_options *o,
+		    struct ensemble *out);
 int fit_boosting(const struct hes_rows *rows, const struct hes_regressor_options *o,
 		 struct ensemble *out);
 

@@ -105,8 +105,7 @@ struct hes_regressor *regressor_draw(const struct ensemble_spec *s, struct hes_r
 	assert_non_null(r);
 	r->ensemble = ensemble_draw(s, rng);
 	r->about.options = (struct hes_regressor_options){
-		.kind = HES_REGRESSOR_FOREST,
-		.criterion = HES_CRITERION_SQUARED,
+		.kind = HES_REGRESSOR_EXTRA_TREES,
 		.trees = (uint32_t)s->trees,
 		.seed = 0x123456789abcdef0,
 		.features_per_split = 3,

@@ -54,8 +54,7 @@ static inline uint64_t hash_of(const struct hes_regressor *r)
 		h = hash_bytes(h, &n->feature, sizeof(n->feature));
 		h = hash_bytes(h, &missing, 1);
 	}
-	h = e->base ? hash_bytes(h, e->base, e->n_outputs * sizeof(*e->base)) : h;
-	return r->weights ? hash_bytes(h, r->weights, 2 * (FEATURES + 1) * sizeof(*r->weights)) : h;
+	return hash_bytes(h, e->base, e->n_outputs * sizeof(*e->base));
 }
 
 #endif

@@ -461,8 +461,7 @@ TEST(a_forged_leaf_cannot_make_an_estimate_that_is_no_number)
 	const struct hes_gpu_type *g = lab.types[0];
 	struct hes_load co_runners = { .power_mw = g->idle_power_mw };
 	struct hes_setting s = { 40, g->clock_default_mhz };
-	struct hes_predictor *p = train(&lab.samples,
-					(struct hes_train_options){ .model = HES_PREDICTOR_TREE }),
+	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .trees = 10 }),
 			     *q;
 	struct hes_estimate e;
 	size_t n;

@@ -76,12 +76,6 @@ static void check_first_split(uint64_t seed, enum hes_regressor_kind kind, doubl
 	free(s);
 }
 
-TEST(a_trees_first_split_is_the_best_of_all)
-{
-	for (uint64_t seed = 1; seed <= 40; seed++)
-		check_first_split(seed, HES_REGRESSOR_TREE, 0);
-}
-
 /* The ridge in boosting's leaves may prefer another of two close cuts. */
 TEST(a_boosted_trees_first_split_is_the_best_of_all)
 {
@@ -89,34 +83,27 @@ TEST(a_boosted_trees_first_split_is_the_best_of_all)
 		check_first_split(seed, HES_REGRESSOR_BOOSTING, 0.01);
 }
 
-TEST(every_kind_with_trees_learns_a_function)
+TEST(every_kind_learns_a_function)
 {
 	static const struct {
 		enum hes_regressor_kind kind;
 		double most; /* error on rows that were not learnt from; guessing the mean gives
 				about 17 */
 	} rows[] = {
-		{ HES_REGRESSOR_FOREST, 1.5 },
 		{ HES_REGRESSOR_EXTRA_TREES, 1.5 },
 		{ HES_REGRESSOR_BOOSTING, 2.5 },
-		{ HES_REGRESSOR_TREE, 2 },
 	};
 	struct set *learn = known_set(1000, 1), *ask = known_set(500, 2);
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		for (int c = 0; c < (rows[i].kind == HES_REGRESSOR_BOOSTING ? 2 : 1); c++) {
-			struct hes_regressor_options o = { .kind = rows[i].kind,
-							   .criterion = (enum hes_criterion)c,
-							   .trees = 60,
-							   .seed = 5 };
-			struct hes_regressor *r = fit(learn, &o);
-			double error = mae(r, ask);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct hes_regressor_options o = { .kind = rows[i].kind, .trees = 60, .seed = 5 };
+		struct hes_regressor *r = fit(learn, &o);
+		double error = mae(r, ask);
 
-			if (!(error < rows[i].most))
-				fail_msg("kind %d by criterion %d: error %g", (int)o.kind, c,
-					 error);
-			hes_regressor_free(r);
-		}
+		if (!(error < rows[i].most))
+			fail_msg("kind %d: error %g", (int)o.kind, error);
+		hes_regressor_free(r);
+	}
 	free(learn);
 	free(ask);
 }
@@ -125,7 +112,7 @@ TEST(each_output_has_trees_of_its_own)
 {
 	struct set *s = known_set(400, 3);
 
-	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++) {
+	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
 		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
 						   .trees = 40 };
 		struct hes_regressor *r = fit(s, &o);
@@ -153,17 +140,15 @@ TEST(that_a_value_is_missing_is_learnt)
 
 	for (size_t i = 0; i < s->rows.n; i++)
 		s->y[i] = isnan(s->x[i]) ? 50 : s->x[i] < 10 ? 10 : 90;
-	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++)
-		for (int c = 0; c < (kind == HES_REGRESSOR_BOOSTING ? 2 : 1); c++) {
-			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
-							   .trees = 80,
-							   .criterion = (enum hes_criterion)c };
-			struct hes_regressor *r = fit(s, &o);
+	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
+						   .trees = 80 };
+		struct hes_regressor *r = fit(s, &o);
 
-			if (!(mae(r, s) < 1))
-				fail_msg("kind %d by criterion %d: error %g", kind, c, mae(r, s));
-			hes_regressor_free(r);
-		}
+		if (!(mae(r, s) < 1))
+			fail_msg("kind %d: error %g", kind, mae(r, s));
+		hes_regressor_free(r);
+	}
 	free(s);
 }
 
@@ -175,7 +160,7 @@ TEST(features_that_are_missing_everywhere_or_never_vary_are_legal)
 		s->x[2 * s->rows.n + i] = NAN;
 		s->x[3 * s->rows.n + i] = 7;
 	}
-	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++) {
+	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
 		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
 		struct hes_regressor *r = fit(s, &o);
 
@@ -195,7 +180,7 @@ TEST(constant_targets_come_back_as_they_are)
 		s->y[i] = 0.1;
 		s->y[s->rows.n + i] = -3;
 	}
-	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++) {
+	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
 		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
 		struct hes_regressor *r = fit(s, &o);
 		float row[FEATURES] = { 1, NAN, 3, 4 };
@@ -210,29 +195,22 @@ TEST(constant_targets_come_back_as_they_are)
 }
 
 /* With one tree a row is often its own nearest row; nothing is left over. */
-TEST(a_tree_and_extra_trees_repeat_what_they_learnt)
+TEST(extra_trees_repeat_what_they_learnt)
 {
 	struct set *s = noise(300, 1000000, 0, 8);
-	struct hes_regressor_options o = { 0 };
+	struct hes_regressor_options o = { .kind = HES_REGRESSOR_EXTRA_TREES };
 	struct hes_regressor *r;
 
-	o.kind = HES_REGRESSOR_TREE;
-	r = fit(s, &o);
-	assert_true(mae(r, s) == 0);
-	hes_regressor_free(r);
-	o.kind = HES_REGRESSOR_EXTRA_TREES;
 	r = fit(s, &o);
 	assert_true(mae(r, s) < 1e-12);
 	hes_regressor_free(r);
 	free(s);
 }
 
-static uint64_t hash_with(const struct set *s, int kind, int criterion, uint32_t threads,
-			  uint64_t seed)
+static uint64_t hash_with(const struct set *s, int kind, uint32_t threads, uint64_t seed)
 {
 	struct hes_regressor_options o = {
 		.kind = (enum hes_regressor_kind)kind,
-		.criterion = (enum hes_criterion)criterion,
 		.trees = 12,
 		.seed = seed,
 		.threads = threads,
@@ -240,7 +218,7 @@ static uint64_t hash_with(const struct set *s, int kind, int criterion, uint32_t
 	struct hes_regressor *r;
 	uint64_t h;
 
-	if (kind <= HES_REGRESSOR_EXTRA_TREES)
+	if (kind == HES_REGRESSOR_EXTRA_TREES)
 		o.features_per_split = 3;
 	r = fit(s, &o);
 	h = hash_of(r);
@@ -251,27 +229,21 @@ static uint64_t hash_with(const struct set *s, int kind, int criterion, uint32_t
 /* The values stand for every compiler and machine. */
 TEST(a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler)
 {
-	static const uint64_t golden[HES_REGRESSOR_LINEAR + 1][2] = {
-		{ 0xf4c139fb477f2a2du, 0 },
-		{ 0x8d98b77e95e4fd41u, 0 },
-		{ 0x113b68070f3a4988u, 0xff00ae2401451e35u },
-		{ 0xb4110a80dd5ba3f7u, 0 },
-		{ 0xcf3c2c98d06455a1u, 0 },
+	static const uint64_t golden[] = {
+		[HES_REGRESSOR_BOOSTING] = 0x113b68070f3a4988u,
+		[HES_REGRESSOR_EXTRA_TREES] = 0x8d98b77e95e4fd41u,
 	};
 	struct set *s = noise(400, 50, 0.1, 11);
 
-	for (int kind = 0; kind <= HES_REGRESSOR_LINEAR; kind++)
-		for (int c = 0; c < (kind == HES_REGRESSOR_BOOSTING ? 2 : 1); c++) {
-			uint64_t one = hash_with(s, kind, c, 1, 7);
+	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
+		uint64_t one = hash_with(s, kind, 1, 7);
 
-			if (one != golden[kind][c])
-				fail_msg("kind %d by criterion %d: 0x%llx", kind, c,
-					 (unsigned long long)one);
-			assert_true(hash_with(s, kind, c, 2, 7) == one);
-			assert_true(hash_with(s, kind, c, 5, 7) == one);
-			if (kind < HES_REGRESSOR_TREE)
-				assert_true(hash_with(s, kind, c, 1, 8) != one);
-		}
+		if (one != golden[kind])
+			fail_msg("kind %d: 0x%llx", kind, (unsigned long long)one);
+		assert_true(hash_with(s, kind, 2, 7) == one);
+		assert_true(hash_with(s, kind, 5, 7) == one);
+		assert_true(hash_with(s, kind, 1, 8) != one);
+	}
 	free(s);
 }
 
@@ -310,7 +282,7 @@ TEST(children_follow_their_parents_and_leaves_hold_enough_rows)
 {
 	struct set *s = noise(500, 40, 0.15, 12);
 
-	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++)
+	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++)
 		for (uint32_t min_leaf = 1; min_leaf <= 8; min_leaf += 7) {
 			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
 							   .trees = 9,
@@ -327,9 +299,7 @@ TEST(children_follow_their_parents_and_leaves_hold_enough_rows)
 						 t ? e->trees[t - 1].root + e->trees[t - 1].n_nodes
 						   : 0);
 				assert_true(!t || e->trees[t].output >= e->trees[t - 1].output);
-				/* A bootstrap sample leaves rows out. */
-				check_tree(e, &e->trees[t],
-					   kind == HES_REGRESSOR_FOREST ? 0 : min_leaf, s);
+				check_tree(e, &e->trees[t], min_leaf, s);
 			}
 			hes_regressor_free(r);
 		}
@@ -351,7 +321,7 @@ TEST(depth_and_leaves_keep_to_their_limits)
 {
 	struct set *s = noise(500, 40, 0.15, 13);
 
-	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++) {
+	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
 		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
 						   .trees = 5,
 						   .max_depth = 4,
@@ -367,23 +337,6 @@ TEST(depth_and_leaves_keep_to_their_limits)
 		}
 		hes_regressor_free(r);
 	}
-	free(s);
-}
-
-TEST(a_missing_value_in_an_otherwise_complete_column_follows_the_majority)
-{
-	struct set *s = set_create(5, 1);
-	struct hes_regressor_options o = { .kind = HES_REGRESSOR_TREE };
-	struct hes_regressor *r;
-	float row[FEATURES] = { NAN, 0, 0, 0 };
-	double out;
-
-	memcpy(s->x, (float[]){ 1, 2, 3, 4, 5 }, 5 * sizeof(float));
-	memcpy(s->y, (double[]){ 7, 7, 7, 1, 1 }, 5 * sizeof(double));
-	r = fit(s, &o);
-	hes_regressor_predict(r, row, &out);
-	assert_true(out == 7);
-	hes_regressor_free(r);
 	free(s);
 }
 

@@ -5,7 +5,7 @@
  * order stably, so every order stays sorted, with the rows that lack the feature last. Nodes are
  * split depth first, so that the rows of small nodes stay in the cache.
  */
-#include "trees/exact_tree.h"
+#include "exact_tree.h"
 
 #include <errno.h>
 #include <float.h>

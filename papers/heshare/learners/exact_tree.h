@@ -4,8 +4,8 @@
  * Rows have a count, so that a bootstrap sample and all rows take the same path. Ties go to the
  * feature drawn first and to its lowest cut.
  */
-#ifndef HES_TREES_EXACT_TREE_H
-#define HES_TREES_EXACT_TREE_H
+#ifndef PAPERS_HESHARE_EXACT_TREE_H
+#define PAPERS_HESHARE_EXACT_TREE_H
 
 #include "trees/sorted_rows.h"
 #include "trees/tree_fit.h"

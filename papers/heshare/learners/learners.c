@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "../number_table.h"
-#include "heshare/regressor.h"
+#include "paper_regressor.h"
 #include "predict/accuracy.h"
 #include "usage.h"
 
@@ -26,13 +26,13 @@
 #define CALLS       1000 /* predictions of one row in a pass */
 
 struct options {
-	const char *target, *ignore, *test, *output, *model, *criterion;
+	const char *target, *ignore, *test, *output, *model;
 	uint64_t trees, seed, threads, features, min_leaf, max_depth, leaves;
 	double learning_rate, row_pct, column_pct, validate_pct;
 };
 
+/* By enum paper_learner. */
 static const char *const models[] = { "rf", "et", "gbdt", "tree", "linear", NULL };
-static const char *const criteria[] = { "mse", "mae", NULL };
 
 #define AT(member) offsetof(struct options, member)
 
@@ -52,9 +52,6 @@ static const struct opt options[] = {
 	{ .name = "model", .letter = 'm', .kind = OPT_CHOICE, .offset = AT(model), .arg = "NAME",
 	  .def = "rf", .choices = models,
 	  .help = "learner" },
-	{ .name = "criterion", .kind = OPT_CHOICE, .offset = AT(criterion), .arg = "NAME",
-	  .def = "mse", .choices = criteria,
-	  .help = "error that splits minimise; mae needs gbdt" },
 	{ .name = "trees", .kind = OPT_U64, .offset = AT(trees), .arg = "N", .def = "0",
 	  .max = HES_REGRESSOR_MAX_TREES,
 	  .help = "trees per target; 0: the learner's default, as for all below" },
@@ -111,7 +108,7 @@ struct job {
 	size_t n_features;
 	struct rows fit, test;
 	double *predicted; /* row by row */
-	struct hes_regressor *r;
+	struct paper_regressor r;
 	double fit_s, fit_cpu_s, one_row_us;
 };
 
@@ -261,22 +258,21 @@ static int fit(struct job *j, struct hes_err *err)
 		.feature_names = j->columns,
 		.output_names = j->columns + j->n_features,
 	};
-	const struct hes_regressor_options how = {
-		.kind = (enum hes_regressor_kind)choice(models, o->model),
-		.criterion = (enum hes_criterion)choice(criteria, o->criterion),
-		.trees = (uint32_t)o->trees,
-		.seed = o->seed,
-		.threads = (uint32_t)o->threads,
-		.features_per_split = (uint32_t)o->features,
-		.min_leaf = (uint32_t)o->min_leaf,
-		.max_depth = (uint32_t)o->max_depth,
-		.max_leaves = (uint32_t)o->leaves,
-		.learning_rate = o->learning_rate,
-		.row_fraction = o->row_pct / 100,
-		.column_fraction = o->column_pct / 100,
-	};
+	const struct paper_setting how = { (enum paper_learner)choice(models, o->model),
+					   {
+						   .trees = (uint32_t)o->trees,
+						   .seed = o->seed,
+						   .threads = (uint32_t)o->threads,
+						   .features_per_split = (uint32_t)o->features,
+						   .min_leaf = (uint32_t)o->min_leaf,
+						   .max_depth = (uint32_t)o->max_depth,
+						   .max_leaves = (uint32_t)o->leaves,
+						   .learning_rate = o->learning_rate,
+						   .row_fraction = o->row_pct / 100,
+						   .column_fraction = o->column_pct / 100,
+					   } };
 	double start = clock_s(CLOCK_MONOTONIC), start_cpu = clock_s(CLOCK_PROCESS_CPUTIME_ID);
-	int rc = hes_regressor_fit(&rows, &how, &j->r, err);
+	int rc = paper_regressor_fit(&rows, &how, &j->r, err);
 
 	j->fit_s = clock_s(CLOCK_MONOTONIC) - start;
 	j->fit_cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu;
@@ -291,16 +287,16 @@ static int predict(struct job *j, struct hes_err *err)
 	if (!j->predicted)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu rows", j->test.n);
 	for (size_t i = 0; i < j->test.n; i++)
-		hes_regressor_predict(j->r, j->test.x + i * j->n_features,
-				      j->predicted + i * j->targets.n);
+		paper_regressor_predict(&j->r, j->test.x + i * j->n_features,
+					j->predicted + i * j->targets.n);
 	for (int pass = 0; pass < PASSES && j->test.n; pass++) {
 		double start = clock_s(CLOCK_MONOTONIC), us;
 
 		for (size_t i = 0; i < CALLS; i++)
-			hes_regressor_predict(j->r,
-					      j->test.x + ((size_t)pass * CALLS + i) % j->test.n *
-								  j->n_features,
-					      out);
+			paper_regressor_predict(&j->r,
+						j->test.x + ((size_t)pass * CALLS + i) % j->test.n *
+								    j->n_features,
+						out);
 		us = (clock_s(CLOCK_MONOTONIC) - start) * 1e6 / CALLS;
 		j->one_row_us = pass && j->one_row_us < us ? j->one_row_us : us;
 	}
@@ -331,7 +327,7 @@ static json_t *percent(double part)
 
 static void print(const struct job *j)
 {
-	const struct hes_regressor_info *a = hes_regressor_about(j->r);
+	const size_t n_nodes = j->r.trees ? hes_regressor_about(j->r.trees)->n_nodes : 0;
 	json_t *targets = json_object(), *doc;
 
 	for (size_t k = 0; k < j->targets.n && j->test.n; k++) {
@@ -344,11 +340,10 @@ static void print(const struct job *j)
 					      "rel_error_pct", percent(e.rel_error)));
 	}
 	doc = json_pack("{s:s, s:I, s:{s:I, s:I}, s:I, s:I, s:f, s:f, s:f, s:o}", "model",
-			j->o->model, "trees", (json_int_t)a->options.trees, "rows", "fit",
+			j->o->model, "trees", (json_int_t)j->r.setting.o.trees, "rows", "fit",
 			(json_int_t)j->fit.n, "test", (json_int_t)j->test.n, "features",
-			(json_int_t)j->n_features, "nodes", (json_int_t)a->n_nodes, "fit_s",
-			j->fit_s, "fit_cpu_s", j->fit_cpu_s, "one_row_us", j->one_row_us, "targets",
-			targets);
+			(json_int_t)j->n_features, "nodes", (json_int_t)n_nodes, "fit_s", j->fit_s,
+			"fit_cpu_s", j->fit_cpu_s, "one_row_us", j->one_row_us, "targets", targets);
 	json_dumpf(doc, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(doc);
@@ -389,7 +384,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "learners: %s\n", err.msg);
 	else
 		print(&j);
-	hes_regressor_free(j.r);
+	paper_regressor_free(&j.r);
 	hes_table_free(&j.table);
 	hes_table_free(&j.test_table);
 	free(j.fit.x);

@@ -1,7 +1,7 @@
 /*
  * linear.c - least squares by modified Gram-Schmidt on centred columns; see linear.h.
  */
-#include "trees/linear.h"
+#include "linear.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /*
  * linear.h - least squares with a constant; a missing value counts as its column's mean.
  */
-#ifndef HES_TREES_LINEAR_H
-#define HES_TREES_LINEAR_H
+#ifndef PAPERS_HESHARE_LINEAR_H
+#define PAPERS_HESHARE_LINEAR_H
 
 #include "heshare/regressor.h"
 

@@ -12,8 +12,6 @@
 #include "app/known_store.h"
 #include "cli/train/train.h"
 
-const char *const train_models[] = { "rf", "et", "gbdt", "tree", "linear", NULL };
-const char *const train_criteria[] = { "mse", "mae", NULL };
 const char *const train_recipes[] = { "full", "table-ii", "plain", NULL };
 
 #define AT(member) offsetof(struct train_opts, member)
@@ -24,46 +22,18 @@ static const struct opt train_opts[] = {
 	  .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = AT(out), .arg = "FILE",
 	  .written = true,
 	  .help = "write the predictor to this file" },
-	{ .name = "model", .letter = 'm', .kind = OPT_CHOICE, .offset = AT(model), .arg = "NAME",
-	  .choices = train_models,
-	  .help = "learner of what the formula misses; they differ little" },
 	{ .name = "trees", .kind = OPT_U64, .offset = AT(trees), .arg = "N", .def = "0",
-	  .max = HES_REGRESSOR_MAX_TREES, .help = "trees per output; 0: the model's default" },
+	  .max = HES_REGRESSOR_MAX_TREES, .help = "trees per output; 0: the default" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S",
 	  .def = "1", .max = 0x1p64,
 	  .help = "seed of the trees and of the samples held back" },
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = AT(threads), .arg = "T",
 	  .def = "0", .max = 1024,
 	  .help = "threads; 0: one per processor; the result is the same" },
-	{ .heading = "tuning",
-	  .name = "criterion", .kind = OPT_CHOICE, .offset = AT(criterion), .arg = "NAME",
-	  .def = "mse", .choices = train_criteria,
-	  .help = "error that splits minimise; mae needs gbdt" },
 	{ .name = "recipe", .kind = OPT_CHOICE, .offset = AT(recipe), .arg = "NAME", .def = "full",
 	  .choices = train_recipes,
 	  .help = "features: full; table-ii (the paper's 14); plain (table-ii without the "
 		  "baseline)" },
-	{ .name = "features", .kind = OPT_U64, .offset = AT(features), .arg = "N", .def = "0",
-	  .max = HES_REGRESSOR_MAX_FEATURES,
-	  .help = "features tried per split; 0: the model's default" },
-	{ .name = "min-leaf", .kind = OPT_U64, .offset = AT(min_leaf), .arg = "N", .def = "0",
-	  .max = 1000000,
-	  .help = "least samples in a leaf; 0: the model's default" },
-	{ .name = "max-depth", .kind = OPT_U64, .offset = AT(max_depth), .arg = "N", .def = "0",
-	  .max = 1000000,
-	  .help = "greatest depth of a tree; 0: no limit" },
-	{ .name = "leaves", .kind = OPT_U64, .offset = AT(leaves), .arg = "N", .def = "0",
-	  .max = 1000000,
-	  .help = "gbdt: most leaves of a tree; 0: the default" },
-	{ .name = "learning-rate", .kind = OPT_DOUBLE, .offset = AT(learning_rate), .arg = "RATE",
-	  .def = "0", .max = 1,
-	  .help = "gbdt: learning rate, 0..1; 0: the default" },
-	{ .name = "row-part", .kind = OPT_DOUBLE, .offset = AT(row_pct), .arg = "PCT", .def = "0",
-	  .max = 100,
-	  .help = "gbdt: samples drawn per tree, %; 0: the default" },
-	{ .name = "column-part", .kind = OPT_DOUBLE, .offset = AT(column_pct), .arg = "PCT",
-	  .def = "0", .max = 100,
-	  .help = "gbdt: features drawn per tree, %; 0: the default" },
 	{ .heading = "validation",
 	  .name = "validate", .kind = OPT_DOUBLE, .offset = AT(validate_pct), .arg = "PCT",
 	  .def = "25", .max = 90,

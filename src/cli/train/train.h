@@ -12,19 +12,10 @@
 
 struct train_opts {
 	const char *out;
-	const char *model;
 	uint64_t trees;
 	uint64_t seed;
 	uint64_t threads;
-	const char *criterion;
 	const char *recipe;
-	uint64_t features;
-	uint64_t min_leaf;
-	uint64_t max_depth;
-	uint64_t leaves;
-	double learning_rate;
-	double row_pct;
-	double column_pct;
 	double validate_pct;
 	double noise_pct;
 	double coverage_pct;
@@ -38,9 +29,7 @@ struct train_opts {
 	bool json;
 };
 
-extern const char *const train_models[];   /* by enum hes_regressor_kind; NULL-terminated */
-extern const char *const train_criteria[]; /* by enum hes_criterion */
-extern const char *const train_recipes[];  /* by enum hes_recipe */
+extern const char *const train_recipes[]; /* by enum hes_recipe; NULL-terminated */
 
 /** @return the place of a name that is there */
 int train_choice(const char *const *names, const char *name);

@@ -68,21 +68,10 @@ static struct hes_train_options options_of(const struct job *j)
 
 	return (struct hes_train_options){
 		.prior = j->prior.samples.n ? &j->prior.samples : NULL,
-		.model = o->model ? HES_PREDICTOR_FOREST + (enum hes_predictor_model)train_choice(
-								   train_models, o->model)
-				  : HES_PREDICTOR_BEST,
 		.trees = (uint32_t)o->trees,
 		.seed = o->seed,
 		.threads = (uint32_t)o->threads,
-		.criterion = (enum hes_criterion)train_choice(train_criteria, o->criterion),
 		.recipe = (enum hes_recipe)train_choice(train_recipes, o->recipe),
-		.features_per_split = (uint32_t)o->features,
-		.min_leaf = (uint32_t)o->min_leaf,
-		.max_depth = (uint32_t)o->max_depth,
-		.max_leaves = (uint32_t)o->leaves,
-		.learning_rate = o->learning_rate,
-		.row_fraction = o->row_pct / 100,
-		.column_fraction = o->column_pct / 100,
 		.coverage = o->coverage_pct / 100,
 	};
 }
@@ -295,13 +284,10 @@ static double floor_pct(const struct job *j)
 static int print_json(const struct job *j)
 {
 	json_t *doc =
-		json_pack("{s:s, s:I, s:I, s:s, s:s, s:{s:I, s:I, s:o*}, s:f, s:f}", "model",
-			  train_models[hes_predictor_about(j->predictor)->options.model -
-				       HES_PREDICTOR_FOREST],
-			  "trees", (json_int_t)hes_predictor_about(j->predictor)->options.trees,
-			  "threads", (json_int_t)train_threads(j->o->threads), "criterion",
-			  j->o->criterion, "recipe", j->o->recipe, "rows", "fit",
-			  (json_int_t)j->fit.n, "test", (json_int_t)j->test.n, "modelled",
+		json_pack("{s:I, s:I, s:s, s:{s:I, s:I, s:o*}, s:f, s:f}", "trees",
+			  (json_int_t)hes_predictor_about(j->predictor)->options.trees, "threads",
+			  (json_int_t)train_threads(j->o->threads), "recipe", j->o->recipe, "rows",
+			  "fit", (json_int_t)j->fit.n, "test", (json_int_t)j->test.n, "modelled",
 			  j->prior.samples.n ? json_integer((json_int_t)j->prior.samples.n) : NULL,
 			  "fit_s", j->fit_s, "noise_floor_pct", floor_pct(j));
 
