@@ -16,6 +16,8 @@
 #define ELLIPSIS "\xE2\x80\xA6"
 #define GAP      2
 
+#define LEAST_WORDS 20 /* columns in which words at the end of a line may go on below */
+
 struct table_column {
 	char *name, *heading; /* NULL: none */
 	bool left;            /* words */
@@ -262,45 +264,85 @@ void table_free(struct table *t)
 
 /* --- text --- */
 
-/* A line is written from left to right; blanks at its end are not. */
+/* A line is written from left to right; blanks at its end are left out. */
 struct line {
 	FILE *f;
-	int blanks; /* before what comes next */
+	int at, blanks; /* columns that are written, and blanks before what comes next */
 };
 
-/* The characters of @text that end before column @to, from column @from on. */
-static void put_columns(FILE *f, const char *text, int from, int to)
+static void line_put(struct line *l, const char *text, size_t n)
 {
-	for (int at = 0; *text;) {
-		const size_t bytes = hes_utf8_character(text, strlen(text)), n = bytes ? bytes : 1;
+	fprintf(l->f, "%*s", l->blanks, "");
+	fwrite(text, 1, n, l->f);
+	l->at += l->blanks + hes_utf8_width(text, n);
+	l->blanks = 0;
+}
 
-		if (at >= from && at + hes_utf8_width(text, n) <= to)
-			fwrite(text, 1, n, f);
-		at += hes_utf8_width(text, n);
-		text += n;
+/* @return bytes of the characters of @text that end before column @to */
+static size_t bytes_before(const char *text, int to)
+{
+	size_t n = 0;
+
+	for (int at = 0; text[n];) {
+		const size_t bytes = hes_utf8_character(text + n, strlen(text + n)),
+			     more = bytes ? bytes : 1;
+
+		at += hes_utf8_width(text + n, more);
+		if (at > to)
+			break;
+		n += more;
+	}
+	return n;
+}
+
+/* Words that are wider than @room lose their middle. */
+static void put_cut(struct line *l, const char *text, int room)
+{
+	const int tail = room - 1 - (room - 1) / 2;
+	size_t from = bytes_before(text, text_columns(text) - tail);
+
+	while (text_columns(text + from) > tail)
+		from += hes_utf8_character(text + from, strlen(text + from));
+	line_put(l, text, bytes_before(text, (room - 1) / 2));
+	line_put(l, ELLIPSIS, strlen(ELLIPSIS));
+	line_put(l, text + from, strlen(text + from));
+}
+
+/* Words that are wider than @room go on below, between blanks where there are any. */
+static void put_wrapped(struct line *l, const char *text, int room)
+{
+	const int start = l->at + l->blanks;
+
+	while (*text) {
+		size_t n = bytes_before(text, room), word = n;
+
+		while (text[n] && word && text[word] != ' ')
+			word--;
+		n = word ? word : n ? n : strlen(text);
+		line_put(l, text, n);
+		text += n + strspn(text + n, " ");
+		if (*text) {
+			fputc('\n', l->f);
+			l->at = 0;
+			l->blanks = start;
+		}
 	}
 }
 
-/* @text in @room columns; where it needs more, its middle is left out. */
-static void line_put(struct line *l, const char *text, int room, bool left, bool bold)
+/* @text in @room columns. */
+static void put_value(struct line *l, const char *text, int room, bool left, bool key)
 {
-	const int wide = text_columns(text), shown = wide < room ? wide : room,
-		  head = (room - 1) / 2;
+	const int wide = text_columns(text), start = l->at + l->blanks;
 
-	l->blanks += left ? 0 : room - shown;
-	if (shown > 0) {
-		fprintf(l->f, "%*s%s", l->blanks, "", bold ? "\033[1m" : "");
-		l->blanks = 0;
-		if (wide <= room) {
-			fputs(text, l->f);
-		} else {
-			put_columns(l->f, text, 0, head);
-			fputs(ELLIPSIS, l->f);
-			put_columns(l->f, text, wide - (room - 1 - head), wide);
-		}
-		fputs(bold ? "\033[0m" : "", l->f);
-	}
-	l->blanks += left ? room - shown : 0;
+	if (!left)
+		l->blanks += room - wide;
+	if (wide > room && key)
+		put_cut(l, text, room);
+	else if (wide > room)
+		put_wrapped(l, text, room);
+	else if (wide)
+		line_put(l, text, strlen(text));
+	l->blanks = start + room - l->at;
 }
 
 static int column_width(const struct table_column *c)
@@ -312,21 +354,24 @@ static void put_heading(struct line *l, const struct table_column *c)
 {
 	const int room = wider(c->value, text_columns(c->heading));
 
-	line_put(l, c->heading, room, c->left, false);
+	put_value(l, c->heading, room, c->left, false);
 	l->blanks += column_width(c) - room;
 }
 
-static void put_cell(struct line *l, const struct table_column *c, const struct table_text *t)
+static void put_cell(struct line *l, const struct table_column *c, const struct table_text *t,
+		     bool key)
 {
-	line_put(l, t->value, c->value, c->left, t->bold);
+	fputs(t->bold ? "\033[1m" : "", l->f);
+	put_value(l, t->value, c->value, c->left, key);
+	fputs(t->bold ? "\033[0m" : "", l->f);
 	if (!c->note)
 		return;
 	l->blanks++;
-	line_put(l, t->note ? t->note : "", c->note, true, false);
+	put_value(l, t->note ? t->note : "", c->note, true, false);
 }
 
 struct layout {
-	const struct table *t;
+	struct table *t;
 	FILE *f;
 	int indent, width, gap;
 	bool headings;
@@ -342,23 +387,24 @@ static size_t next_column(const struct table *t, size_t c)
 /* One line, of the headings if @row is SIZE_MAX: the column @key and those of @from to @to. */
 static void put_line(const struct layout *y, size_t key, size_t from, size_t to, size_t row)
 {
-	struct line l = { y->f, y->indent };
+	struct line l = { y->f, 0, y->indent };
 
 	for (size_t c = key; c < to; c = next_column(y->t, c == key && from > c ? from : c + 1)) {
 		if (row == SIZE_MAX)
 			put_heading(&l, &y->t->columns[c]);
 		else
-			put_cell(&l, &y->t->columns[c], &y->t->texts[row * y->t->n_columns + c]);
+			put_cell(&l, &y->t->columns[c], &y->t->texts[row * y->t->n_columns + c],
+				 c == key);
 		l.blanks += y->gap;
 	}
 	fputc('\n', y->f);
 }
 
-/* The widths of columns, of headings too; words that are wider than a line are cut. */
+/* The widths of columns, of headings too. Words take a line at most, of the first column half. */
 static int measure_columns(struct table *t, int room, bool *headings)
 {
 	const size_t key = next_column(t, 0);
-	int sum = -GAP, key_most = room / 2;
+	int sum = -GAP;
 
 	for (size_t c = key; c < t->n_columns; c = next_column(t, c + 1)) {
 		struct table_column *col = &t->columns[c];
@@ -371,7 +417,7 @@ static int measure_columns(struct table *t, int room, bool *headings)
 	}
 	for (size_t c = key; c < t->n_columns && sum > room; c = next_column(t, c + 1)) {
 		struct table_column *col = &t->columns[c];
-		const int most = c == key ? key_most : room - t->columns[key].value - GAP;
+		const int most = c == key ? room / 2 : room - t->columns[key].value - GAP;
 
 		if (col->left && col->value > most)
 			col->value = most;
@@ -382,7 +428,7 @@ static int measure_columns(struct table *t, int room, bool *headings)
 /* As many columns as fit; those after them below, with the first column again. */
 static void put_blocks(const struct layout *y)
 {
-	const struct table *t = y->t;
+	struct table *t = y->t;
 	const size_t key = next_column(t, 0);
 	size_t from = key, to;
 
@@ -393,9 +439,15 @@ static void put_blocks(const struct layout *y)
 			fputc('\n', y->f);
 		to = from > key ? from : next_column(t, key + 1);
 		for (size_t first = to; to < t->n_columns; to = next_column(t, to + 1)) {
-			used += y->gap + column_width(&t->columns[to]);
-			if (used > y->width && to > first)
+			struct table_column *c = &t->columns[to];
+			const int room = y->width - used - y->gap;
+
+			if (c->left && c->value > room && room >= LEAST_WORDS &&
+			    next_column(t, to + 1) == t->n_columns)
+				c->value = room;
+			if (column_width(c) > room && to > first)
 				break;
+			used += y->gap + column_width(c);
 		}
 		if (y->headings)
 			put_line(y, key, from, to, SIZE_MAX);
@@ -429,6 +481,14 @@ json_t *table_json(struct table *t)
 
 	table_free(t);
 	return rows;
+}
+
+json_t *table_object(struct table *t)
+{
+	json_t *rows = table_json(t), *row = json_incref(json_array_get(rows, 0));
+
+	json_decref(rows);
+	return row;
 }
 
 static void put_field(FILE *f, const json_t *value)

@@ -6,8 +6,8 @@
  * have the same columns.
  *
  * Text is laid out by the widths of what is shown, wide characters included. Numbers stand right,
- * words left. Columns that do not fit follow below, behind the first column again; words that are
- * longer than a line can hold lose their middle.
+ * words left. Columns that do not fit follow below, behind the first column again. Words that are
+ * longer than a line go on below, too; those of the first column lose their middle.
  */
 #ifndef HES_REPORT_TABLE_H
 #define HES_REPORT_TABLE_H
@@ -54,8 +54,8 @@ struct cell cell_shown(struct cell cell, const char *text);
 /** The cell with @note next to its value: a difference, a deviation. */
 struct cell cell_noted(struct cell cell, const char *note);
 
-/** Rows. Begin with { 0 }; end with table_print(), table_json(), table_csv() or table_free(), each
- * of which empties it. */
+/** Rows. Begin with { 0 }; end with table_print(), table_json(), table_object(), table_csv() or
+ * table_free(), each of which empties it. */
 struct table {
 	struct table_column *columns;
 	size_t n_columns;
@@ -76,6 +76,8 @@ void table_row(struct table *t, const struct cell *cells, size_t n);
 void table_print(struct table *t, FILE *f, int indent, int width);
 /** @return an array of objects, which the caller owns; NULL without memory */
 json_t *table_json(struct table *t);
+/** @return the object of the first row, which the caller owns; NULL without one */
+json_t *table_object(struct table *t);
 /** A header row and the rows. */
 void table_csv(struct table *t, FILE *f);
 void table_free(struct table *t);

@@ -563,7 +563,7 @@ d.execute(\"COMMIT\")"; wait'
 	awk -F, '{ gsub(/"[^"]*"/, "") } NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		$at["power_mw"] < 60000 || $at["co_runner_power_mw"] < 50000 || $at["sm_pct"] != 30 || $at["clock_mhz"] != 0 { exit 1 }
 		{ seen[$at["co_runner_count"]] = 1 } END { exit !(0 in seen) || !(1 in seen || 2 in seen) }' learnt/samples.csv
-	"$HESHARE" profiles list | grep -q "measured.*run 1 of long.json"
+	"$HESHARE" profiles list --json | jq -e 'any(.deliveries[]; .source == "measured" and (.from | startswith("run 1 of long.json")))'
 }
 
 @test "two runs at a time are refused, on one plan and on one GPU" {

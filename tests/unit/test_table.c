@@ -72,22 +72,41 @@ TEST(columns_that_do_not_fit_follow_below)
 	free(text);
 }
 
-TEST(words_longer_than_a_line_lose_their_middle)
+TEST(words_longer_than_a_line_go_on_below_and_those_of_the_first_column_lose_their_middle)
 {
 	struct table t = { 0 };
 
 	job(&t, "abcdefghijklmnopqrstuvwxyz", 1e6,
-	    "\xe8\xa8\x93\xe7\xb7\xb4\xe8\xa8\x93\xe7\xb7\xb4\xe8\xa8\x93");
+	    "\xe8\xa8\x93\xe7\xb7\xb4\xe8\xa8\x93\xe7\xb7\xb4\xe8\xa8\x93 at 0");
 	assert_string_equal(
 		printed(&t, 20),
 		"job           time\n"
 		"abcd\xe2\x80\xa6vwxyz  1.00 s\n"
 		"\n"
 		"job         GPU\n"
-		"abcd\xe2\x80\xa6vwxyz  \xe8\xa8\x93\xe2\x80\xa6\xe7\xb7\xb4\xe8\xa8\x93\n"
+		"abcd\xe2\x80\xa6vwxyz  \xe8\xa8\x93\xe7\xb7\xb4\xe8\xa8\x93\xe7\xb7\xb4\n"
+		"            \xe8\xa8\x93 at 0\n"
 		"\n"
 		"job         MHz\n"
 		"abcd\xe2\x80\xa6vwxyz  own\n");
+	free(text);
+}
+
+TEST(a_cut_keeps_whole_characters)
+{
+	struct table t = { 0 };
+
+	job(&t, "\xe8\xa8\x93\xe7\xb7\xb4\xe8\xa8\x93\xe7\xb7\xb4\xe8\xa8\x93\xe7\xb7\xb4", 1e6,
+	    "0");
+	assert_string_equal(printed(&t, 16),
+			    "job         time\n"
+			    "\xe8\xa8\x93\xe2\x80\xa6\xe8\xa8\x93\xe7\xb7\xb4   1.00 s\n"
+			    "\n"
+			    "job       GPU\n"
+			    "\xe8\xa8\x93\xe2\x80\xa6\xe8\xa8\x93\xe7\xb7\xb4   0\n"
+			    "\n"
+			    "job       MHz\n"
+			    "\xe8\xa8\x93\xe2\x80\xa6\xe8\xa8\x93\xe7\xb7\xb4   own\n");
 	free(text);
 }
 

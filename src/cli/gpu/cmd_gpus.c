@@ -90,17 +90,14 @@ static int list_types(const struct hes_catalogue *c, bool json)
 static void gpu_row(struct table *t, const struct hes_gpu *g)
 {
 	struct table type = { 0 };
-	json_t *types;
 
 	type_row(&type, "type", g->type->name, g->type);
-	types = table_json(&type);
 	const struct cell row[] = {
 		cell_text("name", NULL, g->name),
 		cell_text("node", NULL, g->node),
-		cell_json("type", json_incref(json_array_get(types, 0))),
+		cell_json("type", table_object(&type)),
 	};
 	TABLE_ROW(t, row);
-	json_decref(types);
 }
 
 static int list_fleet(const struct hes_fleet *f, bool json)

@@ -178,33 +178,45 @@ void drift_report_print_due(const struct drift_report *r, FILE *f)
 	fputc('\n', f);
 }
 
-/* Mean of errors in %; none is no 0. */
-static void print_error(size_t rows, double error)
+static json_t *side_json(size_t rows, double error)
 {
-	printf(" %7zu", rows);
-	if (rows)
-		printf(" %9.2f", 100 * error);
-	else
-		printf(" %9s", "-");
+	return json_pack("{s:I, s:o}", "rows", (json_int_t)rows, "rel_error_pct",
+			 cli_json_maybe(rows > 0, 100 * error));
 }
 
-static void print_group(const struct drift_group *g)
+/* Errors are means in %; none is no 0. */
+static struct table groups_table(const struct drift_report *r)
 {
-	const struct hes_drift *d = &g->drift;
+	struct table t = { 0 };
 
-	hes_visible_put(stdout, 15, g->gpu_type);
-	printf(" %6s", g->output);
-	print_error(d->n_validation, d->validation);
-	print_error(d->n_recent, d->recent);
-	if (d->verdict == HES_DRIFT_UNKNOWN)
-		printf(" %7s %8s", "-", "-");
-	else
-		printf(" %7.2f %8.2g", ratio(d), d->chance);
-	printf("  %s\n", verdicts[d->verdict]);
+	for (size_t i = 0; i < r->n_groups; i++) {
+		const struct drift_group *g = &r->groups[i];
+		const struct hes_drift *d = &g->drift;
+		const bool known = d->verdict != HES_DRIFT_UNKNOWN;
+		const struct cell row[] = {
+			cell_text("gpu_type", "GPU type", g->gpu_type),
+			cell_text("output", "output", g->output),
+			cell_count(NULL, "rows", (int64_t)d->n_validation),
+			cell_if(d->n_validation,
+				cell_real(NULL, "error %", 2, 100 * d->validation)),
+			cell_json("validation", side_json(d->n_validation, d->validation)),
+			cell_count(NULL, "recent", (int64_t)d->n_recent),
+			cell_if(d->n_recent, cell_real(NULL, "error %", 2, 100 * d->recent)),
+			cell_json("recent", side_json(d->n_recent, d->recent)),
+			cell_if(known, cell_real("ratio", "times", 2, ratio(d))),
+			cell_if(known, cell_real("chance", "chance", -2, d->chance)),
+			cell_text(NULL, "drift", verdicts[d->verdict]),
+			cell_text("drift", NULL, verdict_names[d->verdict]),
+		};
+
+		TABLE_ROW(&t, row);
+	}
+	return t;
 }
 
 static int print_text(const struct drift_report *r, uint64_t last)
 {
+	struct table groups = groups_table(r);
 	char when[20];
 
 	cli_format_when(r->of.at_us, when);
@@ -212,47 +224,23 @@ static int print_text(const struct drift_report *r, uint64_t last)
 	hes_visible_put(stdout, 0, r->of.name);
 	printf(", %s), fitted on %u samples; the last %ju predictions of a type\n\n", when,
 	       r->of.rows, (uintmax_t)last);
-	printf("%-22s %17s %17s\n%-15s %6s %7s %9s %7s %9s %7s %8s  %s\n", "mean relative error",
-	       "at validation", "recent", "GPU type", "output", "rows", "%", "rows", "%", "times",
-	       "chance", "drift");
-	for (size_t i = 0; i < r->n_groups; i++)
-		print_group(&r->groups[i]);
+	puts("mean relative error at validation and recently");
+	cli_print_table(&groups, stdout, 0);
 	drift_report_print_due(r, stdout);
 	return 0;
 }
 
-static json_t *side_json(size_t rows, double error)
-{
-	return json_pack("{s:I, s:o}", "rows", (json_int_t)rows, "rel_error_pct",
-			 rows ? json_real(100 * error) : json_null());
-}
-
-static json_t *group_json(const struct drift_group *g)
-{
-	const struct hes_drift *d = &g->drift;
-	bool known = d->verdict != HES_DRIFT_UNKNOWN;
-
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "gpu_type", g->gpu_type, "output",
-			 g->output, "validation", side_json(d->n_validation, d->validation),
-			 "recent", side_json(d->n_recent, d->recent), "ratio",
-			 known ? json_real(ratio(d)) : json_null(), "chance",
-			 known ? json_real(d->chance) : json_null(), "drift",
-			 verdict_names[d->verdict]);
-}
-
 static int print_json(const struct drift_report *r, uint64_t last)
 {
-	json_t *groups = json_array();
+	struct table groups = groups_table(r);
 	char crc[12];
 
 	snprintf(crc, sizeof(crc), "%08x", r->of.crc);
-	for (size_t i = 0; i < r->n_groups; i++)
-		json_array_append_new(groups, group_json(&r->groups[i]));
-	return cli_print_json(
-		json_pack("{s:{s:s, s:s, s:I}, s:I, s:f, s:f, s:o, s:b}", "predictor", "crc", crc,
-			  "name", r->of.name, "rows", (json_int_t)r->of.rows, "last",
-			  (json_int_t)last, "due_ratio", HES_DRIFT_RATIO, "due_chance",
-			  HES_DRIFT_CHANCE, "groups", groups, "retrain", r->n_due > 0));
+	return cli_print_json(json_pack(
+		"{s:{s:s, s:s, s:I}, s:I, s:f, s:f, s:o, s:b}", "predictor", "crc", crc, "name",
+		r->of.name, "rows", (json_int_t)r->of.rows, "last", (json_int_t)last, "due_ratio",
+		HES_DRIFT_RATIO, "due_chance", HES_DRIFT_CHANCE, "groups", table_json(&groups),
+		"retrain", r->n_due > 0));
 }
 
 int profiles_drift(const struct profiles_opts *o, int n, char **operands)

@@ -40,113 +40,95 @@ static int load_listing(const struct profiles_opts *o, struct listing *l, struct
 	return rc;
 }
 
-/* Scripts have long names. */
-static int workload_width(const struct listing *l)
+static json_t *batches_json(const struct hes_store_holding *h)
 {
-	int width = 22;
-
-	for (size_t i = 0; i < l->n_holdings; i++) {
-		const int n = (int)strlen(l->holdings[i].workload);
-
-		width = n > width ? n : width;
-	}
-	return width;
+	return json_pack("{s:I, s:I, s:I, s:I}", "profiled", (json_int_t)h->profiles, "modelled",
+			 (json_int_t)h->profiles_modelled, "min", (json_int_t)h->batch_min, "max",
+			 (json_int_t)h->batch_max);
 }
 
-static void print_holdings(const struct listing *l)
+static struct table holdings_table(const struct listing *l)
 {
-	uint64_t profiles = 0, profiles_modelled = 0, samples = 0, samples_modelled = 0, points = 0;
-	const int width = workload_width(l);
+	struct table t = { 0 };
 
-	printf("%-*s %-16s %11s %8s %9s %8s %9s %7s  %s\n", width, "workload", "GPU type",
-	       "batch sizes", "profiles", "modelled", "samples", "modelled", "points",
-	       "newest, UTC");
 	for (size_t i = 0; i < l->n_holdings; i++) {
 		const struct hes_store_holding *h = &l->holdings[i];
-		char batches[32] = "-", when[20];
+		char batches[32], when[20];
 
-		if (h->batch_min < h->batch_max)
-			snprintf(batches, sizeof(batches), "%u..%u", h->batch_min, h->batch_max);
-		else if (h->batch_min)
-			snprintf(batches, sizeof(batches), "%u", h->batch_min);
+		snprintf(batches, sizeof(batches), h->batch_min < h->batch_max ? "%u..%u" : "%u",
+			 h->batch_min, h->batch_max);
 		cli_format_when(h->newest_us, when);
-		hes_visible_put(stdout, width, h->workload);
-		putchar(' ');
-		hes_visible_put(stdout, 16, h->gpu_type);
-		printf(" %11s %8u %9u %8u %9u %7u  %s\n", batches, h->profiles,
-		       h->profiles_modelled, h->samples, h->samples_modelled, h->points, when);
-		profiles += h->profiles;
-		profiles_modelled += h->profiles_modelled;
-		samples += h->samples;
-		samples_modelled += h->samples_modelled;
-		points += h->points;
+		const struct cell row[] = {
+			cell_text("workload", "workload", h->workload),
+			cell_text("gpu_type", "GPU type", h->gpu_type),
+			cell_shown(cell_count(NULL, "batch sizes", 0),
+				   h->batch_max ? batches : "-"),
+			cell_json("batch_sizes", batches_json(h)),
+			cell_count(NULL, "profiles", h->profiles),
+			cell_count(NULL, "modelled", h->profiles_modelled),
+			cell_count("samples", "samples", h->samples),
+			cell_count("modelled", "modelled", h->samples_modelled),
+			cell_count("points", "points", h->points),
+			cell_text(NULL, "newest, UTC", when),
+			cell_count("newest_us", NULL, h->newest_us),
+		};
+		TABLE_ROW(&t, row);
+	}
+	return t;
+}
+
+static void print_sums(const struct listing *l)
+{
+	uint64_t profiles = 0, profiles_modelled = 0, samples = 0, samples_modelled = 0, points = 0;
+
+	for (size_t i = 0; i < l->n_holdings; i++) {
+		profiles += l->holdings[i].profiles;
+		profiles_modelled += l->holdings[i].profiles_modelled;
+		samples += l->holdings[i].samples;
+		samples_modelled += l->holdings[i].samples_modelled;
+		points += l->holdings[i].points;
 	}
 	printf("%" PRIu64 " profile%s, %" PRIu64 " modelled; %" PRIu64 " sample%s, %" PRIu64
-	       " modelled; %" PRIu64 " row%s of points\n",
+	       " modelled; %" PRIu64 " row%s of points\n\n",
 	       profiles, hes_s(profiles), profiles_modelled, samples, hes_s(samples),
 	       samples_modelled, points, hes_s(points));
 }
 
-static void print_origins(const struct listing *l)
+static struct table origins_table(const struct listing *l)
 {
-	printf("\n%6s  %-16s  %-8s  %10s  %8s  %8s  %s\n", "number", "when, UTC", "source",
-	       "point rows", "profiles", "samples", "from");
+	struct table t = { 0 };
+
 	for (size_t i = 0; i < l->n_origins; i++) {
 		const struct hes_store_origin *o = &l->origins[i];
 		char when[20];
 
 		cli_format_when(o->at_us, when);
-		printf("%6" PRId64 "  %-16s  %-8s  %10u  %8u  %8u  ", o->id, when,
-		       hes_source_names[o->source], o->points, o->profiles, o->samples);
-		hes_visible_put(stdout, 0, o->name);
-		putchar('\n');
+		const struct cell row[] = {
+			cell_count("number", "no.", o->id),
+			cell_text(NULL, "when, UTC", when),
+			cell_count("at_us", NULL, o->at_us),
+			cell_text("source", "source", hes_source_names[o->source]),
+			cell_count("points", "points", o->points),
+			cell_count("profiles", "profiles", o->profiles),
+			cell_count("samples", "samples", o->samples),
+			cell_text("from", "from", o->name),
+		};
+		TABLE_ROW(&t, row);
 	}
-}
-
-static json_t *holdings_json(const struct listing *l)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < l->n_holdings; i++) {
-		const struct hes_store_holding *h = &l->holdings[i];
-
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:{s:i, s:i, s:i, s:i}, s:i, s:i, s:i, s:I}",
-					"workload", h->workload, "gpu_type", h->gpu_type,
-					"batch_sizes", "profiled", (int)h->profiles, "modelled",
-					(int)h->profiles_modelled, "min", (int)h->batch_min, "max",
-					(int)h->batch_max, "samples", (int)h->samples, "modelled",
-					(int)h->samples_modelled, "points", (int)h->points,
-					"newest_us", (json_int_t)h->newest_us));
-	}
-	return list;
-}
-
-static json_t *origins_json(const struct listing *l)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < l->n_origins; i++) {
-		const struct hes_store_origin *o = &l->origins[i];
-
-		json_array_append_new(list,
-				      json_pack("{s:I, s:I, s:s, s:s, s:i, s:i, s:i}", "number",
-						(json_int_t)o->id, "at_us", (json_int_t)o->at_us,
-						"source", hes_source_names[o->source], "from",
-						o->name, "points", (int)o->points, "profiles",
-						(int)o->profiles, "samples", (int)o->samples));
-	}
-	return list;
+	return t;
 }
 
 static int print_listing(const struct listing *l, bool json)
 {
+	struct table holdings = holdings_table(l), origins = origins_table(l);
+
 	if (json)
-		return cli_print_json(json_pack("{s:o, s:o, s:b}", "workloads", holdings_json(l),
-						"deliveries", origins_json(l), "retrain",
-						l->has_drift && l->drift.n_due > 0));
-	print_holdings(l);
-	print_origins(l);
+		return cli_print_json(json_pack(
+			"{s:o, s:o, s:b}", "workloads", table_json(&holdings), "deliveries",
+			table_json(&origins), "retrain", l->has_drift && l->drift.n_due > 0));
+	cli_print_table(&holdings, stdout, 0);
+	print_sums(l);
+	cli_print_table(&origins, stdout, 0);
 	if (l->has_drift)
 		drift_report_print_due(&l->drift, stdout);
 	return 0;
@@ -168,114 +150,90 @@ int profiles_list(const struct profiles_opts *o, int n, char **operands)
 }
 
 /* 0 is a missing value. */
-static void cell(int width, int digits, double v)
+static struct cell real_if(const char *name, const char *heading, int digits, double v)
 {
-	if (v > 0)
-		printf(" %*.*f", width, digits, v);
-	else
-		printf(" %*s", width, "-");
+	return cell_if(v > 0, cell_real(name, heading, digits, v));
 }
 
-static void print_profiles(const struct hes_profiles *p)
+static struct cell count_if(const char *name, const char *heading, uint32_t v)
 {
-	if (!p->n)
-		return;
-	printf("alone on a whole GPU\n%-16s %6s %8s %6s %14s %6s %6s %6s %6s %9s\n", "GPU type",
-	       "batch", "MiB", "MHz", "us/iteration", "busy", "SM", "DRAM", "L2", "W");
-	for (size_t i = 0; i < p->n; i++) {
-		const struct hes_profile *r = &p->v[i];
-
-		hes_visible_put(stdout, 16, r->gpu_type);
-		printf(" %6u", r->batch_size);
-		cell(8, 0, r->memory_mib);
-		cell(6, 0, r->clock_mhz);
-		printf(" %14.2f", r->iteration_us);
-		cell(6, 3, r->busy);
-		printf(" %6.3f %6.3f", r->sm_util, r->dram_util);
-		cell(6, 3, r->l2_util);
-		printf(" %9.3f\n", r->power_mw / 1e3);
-	}
+	return cell_if(v, cell_count(name, heading, v));
 }
 
-static void print_samples(const struct hes_samples *s)
+static void solo_row(struct table *t, const struct hes_profile *r)
 {
-	if (!s->n)
-		return;
-	printf("\njoining others\n%-16s %6s %7s %6s %7s %7s %14s %9s\n", "GPU type", "batch",
-	       "share %", "MHz", "co_runners", "their %", "us/iteration", "GPU W");
-	for (size_t i = 0; i < s->n; i++) {
-		const struct hes_sample *r = &s->v[i];
+	const struct cell row[] = {
+		cell_text("gpu_type", "GPU type", r->gpu_type),
+		cell_count("batch_size", "batch", r->batch_size),
+		count_if("memory_mib", "MiB", r->memory_mib),
+		count_if("clock_mhz", "MHz", r->clock_mhz),
+		cell_real("iteration_us", "us/iteration", 2, r->iteration_us),
+		real_if("busy", "busy", 3, r->busy),
+		cell_real("sm_util", "SM", 3, r->sm_util),
+		cell_real("dram_util", "DRAM", 3, r->dram_util),
+		real_if("l2_util", "L2", 3, r->l2_util),
+		cell_real(NULL, "W", 3, r->power_mw / 1e3),
+		cell_count("power_mw", NULL, r->power_mw),
+	};
 
-		hes_visible_put(stdout, 16, r->task.gpu_type);
-		printf(" %6u %7u", r->task.batch_size, r->sm_pct);
-		cell(6, 0, r->clock_mhz); /* a dash: unlocked */
-		printf(" %7u %7u %14.2f %9.3f\n", r->co_runners.jobs, r->co_runners.sm_pct,
-		       r->iteration_us, r->power_mw / 1e3);
-	}
-}
-
-/* Those of the job alone: what runs measure. */
-static void print_points(const struct hes_points *points, bool first)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < points->n; i++) {
-		const struct hes_point *p = &points->v[i];
-
-		if (p->co_runners[0])
-			continue;
-		if (n++ == 0)
-			printf("%spoints: the job alone\n%-16s %6s %7s %6s %14s %9s %9s %9s %8s\n",
-			       first ? "" : "\n", "GPU type", "batch", "share %", "MHz",
-			       "us/iteration", "start s", "run s", "GPU W", "MiB");
-		hes_visible_put(stdout, 16, p->gpu_type);
-		printf(" %6u %7u", p->batch_size, p->sm_pct);
-		cell(6, 0, p->clock_mhz); /* a dash: unlocked */
-		printf(" %14.2f", p->iteration_us);
-		cell(9, 2, p->start_s);
-		cell(9, 2, p->run_s);
-		printf(" %9.3f", p->power_mw / 1e3);
-		cell(8, 0, p->memory_mib);
-		putchar('\n');
-	}
-}
-
-static json_t *number_json(double v)
-{
-	return cli_json_maybe(v > 0, v);
-}
-
-static json_t *point_json(const struct hes_point *p)
-{
-	return json_pack("{s:s, s:i, s:i, s:i, s:s, s:s, s:f, s:o, s:o, s:o, s:i, s:o}", "gpu_type",
-			 p->gpu_type, "batch_size", (int)p->batch_size, "sm_pct", (int)p->sm_pct,
-			 "clock_mhz", (int)p->clock_mhz, "co_runners", p->co_runners, "command",
-			 p->command, "iteration_us", p->iteration_us, "time_se",
-			 number_json(p->time_se), "start_s", number_json(p->start_s), "run_s",
-			 number_json(p->run_s), "power_mw", (int)p->power_mw, "memory_mib",
-			 number_json(p->memory_mib));
+	TABLE_ROW(t, row);
 }
 
 static json_t *solo_json(const struct hes_profile *r)
 {
-	return json_pack("{s:s, s:i, s:o, s:o, s:f, s:o, s:f, s:f, s:o, s:i}", "gpu_type",
-			 r->gpu_type, "batch_size", (int)r->batch_size, "memory_mib",
-			 cli_json_maybe(r->memory_mib, r->memory_mib), "clock_mhz",
-			 cli_json_maybe(r->clock_mhz, r->clock_mhz), "iteration_us",
-			 r->iteration_us, "busy", cli_json_maybe(r->busy > 0, r->busy), "sm_util",
-			 r->sm_util, "dram_util", r->dram_util, "l2_util",
-			 cli_json_maybe(r->l2_util > 0, r->l2_util), "power_mw", (int)r->power_mw);
+	struct table t = { 0 };
+
+	solo_row(&t, r);
+	return table_object(&t);
 }
 
-static json_t *sample_json(const struct hes_sample *r)
+static json_t *co_runners_json(const struct hes_load *l)
 {
-	return json_pack("{s:o, s:i, s:i, s:{s:i, s:i, s:f, s:f, s:f, s:i}, s:f, s:i}", "solo",
-			 solo_json(&r->task), "sm_pct", (int)r->sm_pct, "clock_mhz",
-			 (int)r->clock_mhz, "co_runners", "count", (int)r->co_runners.jobs,
-			 "sm_pct", (int)r->co_runners.sm_pct, "sm_util", r->co_runners.sm_util,
-			 "dram_util", r->co_runners.dram_util, "l2_util", r->co_runners.l2_util,
-			 "power_mw", (int)r->co_runners.power_mw, "iteration_us", r->iteration_us,
-			 "power_mw", (int)r->power_mw);
+	return json_pack("{s:I, s:I, s:f, s:f, s:f, s:I}", "count", (json_int_t)l->jobs, "sm_pct",
+			 (json_int_t)l->sm_pct, "sm_util", l->sm_util, "dram_util", l->dram_util,
+			 "l2_util", l->l2_util, "power_mw", (json_int_t)l->power_mw);
+}
+
+static void sample_row(struct table *t, const struct hes_sample *r)
+{
+	const struct cell row[] = {
+		cell_text(NULL, "GPU type", r->task.gpu_type),
+		cell_count(NULL, "batch", r->task.batch_size),
+		cell_json("solo", solo_json(&r->task)),
+		cell_count("sm_pct", "share %", r->sm_pct),
+		/* A dash: unlocked. */
+		cell_shown(cell_count("clock_mhz", "MHz", r->clock_mhz), r->clock_mhz ? NULL : "-"),
+		cell_count(NULL, "others", r->co_runners.jobs),
+		cell_count(NULL, "their %", r->co_runners.sm_pct),
+		cell_json("co_runners", co_runners_json(&r->co_runners)),
+		cell_real("iteration_us", "us/iteration", 2, r->iteration_us),
+		cell_real(NULL, "GPU W", 3, r->power_mw / 1e3),
+		cell_count("power_mw", NULL, r->power_mw),
+	};
+
+	TABLE_ROW(t, row);
+}
+
+static void point_row(struct table *t, const struct hes_point *p)
+{
+	const struct cell row[] = {
+		cell_text("gpu_type", "GPU type", p->gpu_type),
+		cell_count("batch_size", "batch", p->batch_size),
+		cell_count("sm_pct", "share %", p->sm_pct),
+		/* A dash: unlocked. */
+		cell_shown(cell_count("clock_mhz", "MHz", p->clock_mhz), p->clock_mhz ? NULL : "-"),
+		cell_text("co_runners", NULL, p->co_runners),
+		cell_text("command", NULL, p->command),
+		cell_real("iteration_us", "us/iteration", 2, p->iteration_us),
+		real_if("time_se", NULL, 0, p->time_se),
+		real_if("start_s", "start s", 2, p->start_s),
+		real_if("run_s", "run s", 2, p->run_s),
+		cell_real(NULL, "GPU W", 3, p->power_mw / 1e3),
+		cell_count("power_mw", NULL, p->power_mw),
+		real_if("memory_mib", "MiB", 0, p->memory_mib),
+	};
+
+	TABLE_ROW(t, row);
 }
 
 /* Rows of a workload. */
@@ -286,27 +244,36 @@ struct shown {
 	struct hes_points points;
 };
 
+static void print_part(const char *heading, struct table *t, bool *first)
+{
+	if (!t->n_rows)
+		return;
+	printf("%s%s\n", *first ? "" : "\n", heading);
+	*first = false;
+	cli_print_table(t, stdout, 0);
+}
+
 static int print_rows(const struct shown *w, bool json)
 {
-	json_t *profiles, *samples, *rows;
+	struct table solos = { 0 }, samples = { 0 }, points = { 0 };
+	bool first = true;
 
-	if (!json) {
-		print_profiles(&w->p);
-		print_samples(&w->s);
-		print_points(&w->points, w->p.n + w->s.n == 0);
-		return 0;
-	}
-	profiles = json_array();
-	samples = json_array();
-	rows = json_array();
 	for (size_t i = 0; i < w->p.n; i++)
-		json_array_append_new(profiles, solo_json(&w->p.v[i]));
+		solo_row(&solos, &w->p.v[i]);
 	for (size_t i = 0; i < w->s.n; i++)
-		json_array_append_new(samples, sample_json(&w->s.v[i]));
+		sample_row(&samples, &w->s.v[i]);
+	/* In the text those of the job alone, which runs measure. */
 	for (size_t i = 0; i < w->points.n; i++)
-		json_array_append_new(rows, point_json(&w->points.v[i]));
-	return cli_print_json(json_pack("{s:s, s:o, s:o, s:o}", "workload", w->name, "profiles",
-					profiles, "samples", samples, "points", rows));
+		if (json || !w->points.v[i].co_runners[0])
+			point_row(&points, &w->points.v[i]);
+	if (json)
+		return cli_print_json(json_pack(
+			"{s:s, s:o, s:o, s:o}", "workload", w->name, "profiles", table_json(&solos),
+			"samples", table_json(&samples), "points", table_json(&points)));
+	print_part("alone on a whole GPU", &solos, &first);
+	print_part("joining others", &samples, &first);
+	print_part("points: the job alone", &points, &first);
+	return 0;
 }
 
 static size_t shown_rows(const struct shown *w)
