@@ -66,6 +66,9 @@ static inline uint32_t hes_queue_shares_pct(const struct hes_queue *q)
 	return q->shares_pct ? q->shares_pct : 100;
 }
 
+/** Planned time with jobs: those of an open queue overlap, batches do not. */
+int64_t hes_queue_busy_us(const struct hes_queue *q);
+
 /** A running job, as a planner sees it: its times are those that the last plan predicted, never
  * measured ones. */
 struct hes_running {

@@ -88,7 +88,9 @@ static int around_make(struct around *a, const struct hes_request *r, const bool
 			continue;
 		a->usable[g] = (uint32_t)a->fleet.n;
 		a->at[a->fleet.n] = g;
-		a->free_at_us[a->fleet.n] = r->now_us;
+		a->free_at_us[a->fleet.n] = r->free_at_us && r->free_at_us[g] > r->now_us
+						    ? r->free_at_us[g]
+						    : r->now_us;
 		a->fleet.gpus[a->fleet.n++] = r->fleet->gpus[g];
 	}
 	return a->fleet.n ? 0 : hes_fail(err, -ENODEV, "no GPU is left to plan for");
@@ -339,20 +341,20 @@ int app_plan_all(const struct hes_policy *policy, const struct hes_request *r,
 {
 	struct hes_request all = *r;
 	uint32_t *waiting = calloc(r->jobs->n + 1, sizeof(*waiting));
-	int64_t *free_at_us = calloc(r->fleet->n + 1, sizeof(*free_at_us));
+	int64_t *free_now = calloc(r->fleet->n + 1, sizeof(*free_now));
 	int rc = -ENOMEM;
 
 	for (size_t i = 0; waiting && i < r->jobs->n; i++)
 		waiting[i] = (uint32_t)i;
 	all.waiting = waiting;
 	all.n_waiting = r->jobs->n;
-	all.free_at_us = free_at_us;
-	if (waiting && free_at_us)
+	all.free_at_us = r->free_at_us ? r->free_at_us : free_now;
+	if (waiting && free_now)
 		rc = plan_all(policy, &all, known, out, front, err);
 	else
 		hes_fail(err, rc, "out of memory for %zu jobs", r->jobs->n);
 	free(waiting);
-	free(free_at_us);
+	free(free_now);
 	if (rc)
 		return rc;
 	rc = hes_plan_validate(out, r->fleet, r->jobs, MAX_SHARE_SUM, err);

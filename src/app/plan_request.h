@@ -11,9 +11,9 @@
 #define APP_GUESS_US 600000000 /* run time of a job of which nothing is known */
 
 /**
- * Plan all jobs of a request for GPUs that are all free: waiting and free_at_us are filled in. Jobs
- * that nobody knows and that have a command are planned as by app_plan_around(); @front is of the
- * others. Fills in hes_plan.known.
+ * Plan all jobs of a request: waiting is filled in, and so is free_at_us unless it is set: all GPUs
+ * are free then. Jobs that nobody knows and that have a command are planned as by
+ * app_plan_around(); @front is of the others. Fills in hes_plan.known.
  * @param front  may be NULL
  * @return as hes_policy_plan(), and the plan is valid
  */
@@ -31,7 +31,7 @@ bool app_is_known(const struct hes_profiles *p, const struct hes_fleet *f,
 /**
  * Plan the waiting jobs of a request. A job without a profile gets a batch with `unknown` set: it
  * runs alone and unlocked, on the GPU on which it may end first. A GPU has such jobs before all
- * others. Running jobs may be unknown, too; free_at_us is not read.
+ * others. Running jobs may be unknown, too.
  * @param known   how long jobs without a profile may run; NULL: APP_GUESS_US
  * @param usable  one a GPU of the fleet: whether jobs may start there; NULL: on all
  * @param out     jobs that fit no usable GPU are not in it

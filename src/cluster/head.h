@@ -17,10 +17,10 @@
 #include "heshare/gpu_type.h"
 #include "heshare/run.h"
 
-#define NODES_LOCK_FILE "head.lock" /* in the folder of a run on several nodes */
+#define HEAD_LOCK_FILE "head.lock" /* in the folder of a run on several nodes */
 
 /** The caller owns everything. */
-struct nodes_request {
+struct head_request {
 	const struct launcher *launcher;
 	const struct hes_catalogue *catalogue;
 	const struct hes_plan *plan; /* of all nodes */
@@ -41,9 +41,9 @@ struct nodes_request {
  * @param run   id 0: a new run, else one to resume, as the journal has it; folder and host are set
  * @param nodes what became of each node, as JSON; the caller's
  * @return 0 also if jobs failed or wait; -EBUSY another head carries it out; -ENODEV no node
- * answers; -errno
+ * answers; -ETIME nothing could go on for long; -errno
  */
-int nodes_run(const struct nodes_request *q, struct hes_run *run, struct hes_run_report *out,
-	      json_t **nodes, struct hes_err *err);
+int head_run(const struct head_request *q, struct hes_run *run, struct hes_run_report *out,
+	     json_t **nodes, struct hes_err *err);
 
 #endif

@@ -201,7 +201,10 @@ static int spawn_group(char *const *argv, int out, int errors, uint64_t most, pi
 	posix_spawn_file_actions_init(&files);
 	posix_spawnattr_init(&attr);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+	if (out < 0)
+		posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	else
+		posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
 	posix_spawnattr_setpgroup(&attr, 0);
 	hes_signals_spawn(&attr, POSIX_SPAWN_SETPGROUP);

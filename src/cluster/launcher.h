@@ -42,7 +42,7 @@ long launcher_find(const struct launcher *l, const char *name);
 /**
  * Start `heshare ARGS...` on a node, in a process group of its own.
  * @param node  index; -1: on all nodes, by one srun
- * @param out, errors  descriptors for its output
+ * @param out, errors  descriptors for its output; @out below 0: dropped
  * @param most  bytes that each may grow to before the process is ended (SIGXFSZ); 0: no limit. srun
  * passes the limit on to the program
  * @return the process here, whose end is that of the program there; -ENOENT no srun or ssh; -errno

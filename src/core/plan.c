@@ -59,6 +59,19 @@ struct place {
 	size_t gpu, batch;
 };
 
+int64_t hes_queue_busy_us(const struct hes_queue *q)
+{
+	int64_t busy_us = 0;
+
+	for (size_t b = 0; b < q->n; b++) {
+		if (!q->together)
+			busy_us += q->batches[b].end_us - q->batches[b].start_us;
+		else if (q->batches[b].end_us > busy_us)
+			busy_us = q->batches[b].end_us;
+	}
+	return busy_us;
+}
+
 static const char *gpu_name(const struct place *at)
 {
 	return at->fleet->gpus[at->gpu].name;

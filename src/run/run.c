@@ -110,15 +110,11 @@ static int make_tasks(struct runner *r, struct run_gpu *g, const struct hes_queu
 	bool unknown = false;
 	size_t n = 0;
 
+	g->row.planned_busy_us = hes_queue_busy_us(queue);
 	for (size_t i = 0; i < queue->n; i++) {
 		const struct hes_batch *batch = &queue->batches[i];
 
 		g->row.planned_mj += batch->energy_mj;
-		/* Jobs of an open queue overlap; batches do not. */
-		if (!queue->together)
-			g->row.planned_busy_us += batch->end_us - batch->start_us;
-		else if (!i || batch->end_us > g->row.planned_busy_us)
-			g->row.planned_busy_us = batch->end_us;
 		for (uint32_t k = 0; k < batch->n; k++) {
 			struct run_place *place = &g->queue.v[n + k];
 

@@ -112,7 +112,7 @@ static bool is_on_nodes(const struct hes_run *run)
 {
 	char path[HES_JOURNAL_PATH_MAX + 16];
 
-	snprintf(path, sizeof(path), "%s/" NODES_LOCK_FILE, run->folder);
+	snprintf(path, sizeof(path), "%s/" HEAD_LOCK_FILE, run->folder);
 	return !access(path, F_OK);
 }
 

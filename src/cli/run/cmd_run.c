@@ -551,7 +551,7 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 {
 	const char *args[17];
 	char *values = runner_args(o, args);
-	const struct nodes_request q = {
+	const struct head_request q = {
 		.launcher = &in->launcher,
 		.catalogue = &in->catalogue,
 		.plan = &in->plan,
@@ -573,7 +573,7 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 	int status;
 
 	run_keep_stops();
-	status = values ? nodes_run(&q, &in->run, &report, &nodes, &err)
+	status = values ? head_run(&q, &in->run, &report, &nodes, &err)
 			: hes_fail(&err, -ENOMEM, "out of memory");
 	free(values);
 	if (status)

@@ -1,0 +1,466 @@
+/*
+ * part.c - copy the journals of the nodes into the journal of the run; see part.h.
+ */
+#include "cluster/part.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/run_identity.h"
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/plural.h"
+#include "base/texts.h"
+#include "cluster/head_state.h"
+
+#define STORE_WAIT_MS 5000
+#define LIVE_S        20 /* a runner that has written nothing for so long is not alive */
+
+struct part *part_add(struct head *h, const char *node, unsigned round, uint64_t key)
+{
+	struct part *v = hes_grow(h->parts, h->n_parts, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	h->parts = v;
+	v += h->n_parts++;
+	*v = (struct part){ .round = round, .key = key, .state = PART_WAITING };
+	snprintf(v->node, sizeof(v->node), "%s", node);
+	return v;
+}
+
+void part_free_all(struct head *h)
+{
+	for (size_t i = 0; i < h->n_parts; i++)
+		free(h->parts[i].gpus);
+	free(h->parts);
+}
+
+bool part_any(const struct head *h, enum part_state state)
+{
+	for (size_t i = 0; i < h->n_parts; i++)
+		if (h->parts[i].state == state)
+			return true;
+	return false;
+}
+
+void part_over(struct head *h, struct part *p)
+{
+	const size_t at = (size_t)(p - h->parts);
+
+	p->state = PART_OVER;
+	for (size_t i = 0; i < h->q->jobs->n; i++)
+		if (h->part_of[i] == at)
+			h->part_of[i] = PART_NONE;
+}
+
+bool part_lives(struct part *p)
+{
+	struct part_life *life = &p->life;
+	struct hes_run_live live;
+	int64_t at_us = 0;
+	int rc = p->known ? hes_run_live_load(&p->run, &live, NULL) : -ENOENT;
+
+	if (!rc) {
+		at_us = live.at_us;
+		hes_run_live_free(&live);
+	}
+	if (rc == -ENOENT)
+		return false;
+	if (life->looked_s > 0 && at_us == life->at_us)
+		return hes_monotonic_s() - life->looked_s < LIVE_S;
+	*life = (struct part_life){ .at_us = at_us, .looked_s = hes_monotonic_s() };
+	return true;
+}
+
+/* --- one journal into the other --- */
+
+/* A node's journal, as far as it was read. */
+struct rows {
+	struct hes_run_gpu *gpus;
+	struct hes_run_job *jobs;
+	struct hes_attempt *attempts;
+	struct hes_run_meter *meters;
+	size_t n_gpus, n_jobs, n_attempts, n_meters;
+};
+
+static void rows_free(struct rows *r)
+{
+	free(r->gpus);
+	free(r->jobs);
+	free(r->attempts);
+	free(r->meters);
+}
+
+static int rows_read(struct hes_journal *j, int64_t run, struct rows *r, struct hes_err *err)
+{
+	int rc = hes_journal_gpus(j, run, &r->gpus, &r->n_gpus, err);
+
+	if (!rc)
+		rc = hes_journal_jobs(j, run, &r->jobs, &r->n_jobs, err);
+	if (!rc)
+		rc = hes_journal_attempts(j, run, &r->attempts, &r->n_attempts, err);
+	return rc ? rc : hes_journal_meters(j, run, &r->meters, &r->n_meters, err);
+}
+
+/* Attempts of a job are counted over all its parts, which are read in order. */
+static int copy_attempts(const struct head *h, const struct rows *r, size_t from, int64_t offset_us,
+			 struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = from; i < r->n_attempts && !rc; i++) {
+		struct hes_attempt a = r->attempts[i];
+		const long job = head_find_job(h, a.job);
+
+		if (job < 0)
+			continue;
+		a.number += h->tries[job];
+		a.started_us += offset_us;
+		a.ended_us += offset_us;
+		rc = hes_journal_copy_attempt(h->q->journal, h->run->id, &a, err);
+	}
+	return rc;
+}
+
+static int copy_jobs(const struct head *h, const struct rows *r, bool all, int64_t offset_us,
+		     struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->n_jobs && !rc; i++) {
+		struct hes_run_job job = r->jobs[i];
+		const long at = head_find_job(h, job.job);
+
+		if (at < 0 || job.state == HES_RUN_JOB_WAITING ||
+		    (!all && job.state == h->state[at]))
+			continue;
+		job.start_us += offset_us;
+		job.end_us += offset_us;
+		rc = hes_journal_result(h->q->journal, h->run->id, &job, err);
+	}
+	return rc;
+}
+
+/* A GPU's joules over all parts. Of one that died before its first writing they are lost. */
+static int copy_gpu(const struct head *h, const char *node, const char *gpu, struct hes_err *err)
+{
+	struct hes_run_gpu sum = { .measured = false };
+
+	snprintf(sum.gpu, sizeof(sum.gpu), "%s", gpu);
+	for (size_t i = 0; i < h->n_parts; i++)
+		for (size_t g = 0; g < h->parts[i].n_gpus && strcmp(h->parts[i].node, node) == 0;
+		     g++) {
+			const struct hes_run_gpu *v = &h->parts[i].gpus[g];
+
+			if (strcmp(v->gpu, gpu) != 0)
+				continue;
+			sum.measured |= v->measured;
+			sum.busy_us += v->busy_us;
+			sum.busy_mj += v->busy_mj;
+			sum.idle_mj += v->idle_mj;
+		}
+	return hes_journal_gpu_took(h->q->journal, h->run->id, &sum, err);
+}
+
+static int copy_rows(const struct head *h, const struct part *p, const struct rows *r, bool all,
+		     struct hes_err *err)
+{
+	const int64_t offset_us = p->run.started_us - h->run->started_us;
+	struct hes_journal *j = h->q->journal;
+	/* GPUs that an earlier head did not get to write. */
+	int rc = hes_journal_replan(j, h->run->id, p->gpus, p->n_gpus, NULL, 0, err);
+
+	if (!rc)
+		rc = copy_attempts(h, r, all ? 0 : p->n_copied, offset_us, err);
+	if (!rc)
+		rc = copy_jobs(h, r, all, offset_us, err);
+	for (size_t i = 0; i < p->n_gpus && !rc; i++)
+		rc = copy_gpu(h, p->node, p->gpus[i].gpu, err);
+	for (size_t i = 0; i < r->n_meters && !rc; i++) {
+		r->meters[i].session = (uint32_t)(p - h->parts) + 1;
+		rc = hes_journal_meter(j, h->run->id, &r->meters[i], err);
+	}
+	return rc;
+}
+
+static void swap_gpus(struct part *p, struct rows *r)
+{
+	struct hes_run_gpu *gpus = p->gpus;
+	const size_t n = p->n_gpus;
+
+	p->gpus = r->gpus;
+	p->n_gpus = r->n_gpus;
+	r->gpus = gpus;
+	r->n_gpus = n;
+}
+
+/* What the rows say holds from now on. */
+static void rows_hold(struct head *h, struct part *p, const struct rows *r, bool settle)
+{
+	for (size_t i = 0; i < r->n_jobs; i++) {
+		const long job = head_find_job(h, r->jobs[i].job);
+
+		if (job >= 0 && r->jobs[i].state != HES_RUN_JOB_WAITING)
+			h->state[job] = r->jobs[i].state;
+	}
+	while (p->n_copied < r->n_attempts && r->attempts[p->n_copied].verdict != HES_VERDICT_OPEN)
+		p->n_copied++;
+	for (size_t i = 0; i < r->n_attempts && settle; i++) {
+		const long job = head_find_job(h, r->attempts[i].job);
+
+		if (job >= 0)
+			h->tries[job]++;
+	}
+}
+
+static int copy_journal(struct head *h, struct part *p, struct hes_journal *j, bool settle,
+			struct hes_err *err)
+{
+	struct rows r = { 0 };
+	int rc = rows_read(j, p->run.id, &r, err);
+
+	if (!rc)
+		rc = hes_journal_begin_light(h->q->journal, err);
+	if (!rc) {
+		swap_gpus(p, &r);
+		rc = copy_rows(h, p, &r, settle, err);
+		rc = hes_journal_end(h->q->journal, rc, err);
+		if (rc)
+			swap_gpus(p, &r);
+		else
+			rows_hold(h, p, &r, settle);
+	}
+	rows_free(&r);
+	return rc;
+}
+
+/* Samples that the runner measured. */
+static int copy_samples(const struct head *h, const struct part *p, struct hes_store *node,
+			struct hes_err *err)
+{
+	const struct hes_store_query all = { 0 };
+	char name[HES_STORE_ORIGIN_NAME];
+	struct hes_samples samples = { 0 };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+				  .at_us = p->run.ended_us,
+				  .name = name,
+				  .samples = &samples };
+	struct hes_delivered done;
+	int rc = hes_store_samples(node, &all, &samples, err);
+
+	snprintf(name, sizeof(name), "run %lld on node %s", (long long)h->run->id, p->node);
+	if (!rc && samples.n)
+		rc = hes_store_add(h->q->store, &d, &done, err);
+	hes_samples_free(&samples);
+	return rc;
+}
+
+int part_sync(struct head *h, struct part *p, bool settle, struct hes_err *err)
+{
+	struct hes_store *store = NULL;
+	struct hes_journal *j = NULL;
+	char path[HES_JOURNAL_PATH_MAX];
+	int rc;
+
+	head_path(h, p->node, 0, ".db", path);
+	/* The runner has not begun. */
+	if (access(path, F_OK))
+		return 0;
+	rc = hes_store_open(path, settle ? HES_STORE_WRITE : HES_STORE_READ, STORE_WAIT_MS, &store,
+			    err);
+	/* It is at its first words. */
+	if (rc == -EINVAL && !settle)
+		return 0;
+	if (!rc)
+		rc = hes_journal_open(store, &j, err);
+	if (!rc)
+		rc = hes_journal_last_run(j, p->key, &p->run, err);
+	p->known |= !rc;
+	/* Whatever a job made of the journal, the head stays in its own folder. */
+	if (!rc)
+		snprintf(p->run.folder, sizeof(p->run.folder), "%.*s/%s",
+			 HES_JOURNAL_PATH_MAX - HES_NAME_MAX - 2, h->run->folder, p->node);
+	if (!rc && settle)
+		rc = hes_run_settle(j, &p->run, err);
+	if (!rc && settle)
+		rc = copy_samples(h, p, store, err);
+	if (!rc)
+		rc = copy_journal(h, p, j, settle, err);
+	hes_journal_close(j);
+	hes_store_close(store);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+/* --- GPUs without work --- */
+
+static bool has_part(const struct head *h, const char *gpu)
+{
+	for (size_t i = 0; i < h->n_parts; i++) {
+		const size_t length = strlen(h->parts[i].node);
+
+		if (h->parts[i].known && strncmp(gpu, h->parts[i].node, length) == 0 &&
+		    gpu[length] == '/')
+			return true;
+	}
+	return false;
+}
+
+int part_note_idle(struct head *h, struct hes_err *err)
+{
+	struct hes_run_gpu *v = NULL;
+	size_t n = 0, idle = 0;
+	int rc = hes_journal_gpus(h->q->journal, h->run->id, &v, &n, err);
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct hes_run_gpu none = { .measured = true };
+
+		if (v[i].measured || has_part(h, v[i].gpu))
+			continue;
+		memcpy(none.gpu, v[i].gpu, sizeof(none.gpu));
+		rc = hes_journal_gpu_took(h->q->journal, h->run->id, &none, err);
+		idle++;
+	}
+	free(v);
+	if (idle)
+		run_tell(&h->log,
+			 "%zu GPU%s on nodes where no job ran: not measured, and 0 J in the report",
+			 idle, idle == 1 ? " is" : "s are");
+	return rc;
+}
+
+/* --- of earlier heads --- */
+
+/* Nodes with a journal of this run. free() @out */
+static int find_nodes(const struct head *h, slurm_name **out, size_t *n, struct hes_err *err)
+{
+	DIR *dir = opendir(h->run->folder);
+	char path[HES_JOURNAL_PATH_MAX];
+	slurm_name *v = NULL, *more;
+	const struct dirent *e;
+	int rc = dir ? 0 : hes_fail(err, -errno, "%s: %s", h->run->folder, strerror(errno));
+
+	*n = 0;
+	while (!rc && (e = readdir(dir))) {
+		if (!slurm_name_is_good(e->d_name))
+			continue;
+		head_path(h, e->d_name, 0, ".db", path);
+		if (access(path, F_OK))
+			continue;
+		more = hes_grow(v, *n, sizeof(*v));
+		if (more)
+			strcpy((v = more)[(*n)++], e->d_name);
+		else
+			rc = hes_fail(err, -ENOMEM, "out of memory for %zu nodes", *n);
+	}
+	if (dir)
+		closedir(dir);
+	if (*n)
+		qsort(v, *n, sizeof(*v), hes_by_text);
+	*out = v;
+	return rc;
+}
+
+int part_find_left(struct head *h, struct hes_err *err)
+{
+	char path[HES_JOURNAL_PATH_MAX];
+	slurm_name *names = NULL;
+	uint64_t key;
+	size_t n = 0;
+	int rc = find_nodes(h, &names, &n, err);
+
+	for (size_t i = 0; i < n && !rc; i++)
+		node_request_stop(h, names[i]);
+	while (!rc) {
+		head_path(h, NULL, h->rounds + 1, ".json", path);
+		if (access(path, F_OK))
+			break;
+		rc = run_round_key(path, &key, err);
+		h->rounds += !rc;
+		for (size_t i = 0; i < n && !rc; i++) {
+			struct part *p =
+				part_add(h, names[i], h->rounds, run_part_key(key, names[i]));
+
+			if (p)
+				p->state = PART_LEFT;
+			else
+				rc = hes_fail(err, -ENOMEM, "out of memory for %zu nodes", n);
+		}
+	}
+	free(names);
+	return rc;
+}
+
+/* The journal is this head's; what earlier heads copied is copied again. */
+static int clear_journal(const struct head *h, struct hes_err *err)
+{
+	int rc = hes_journal_begin(h->q->journal, err);
+
+	if (rc)
+		return rc;
+	rc = hes_journal_take_over(h->q->journal, h->run, err);
+	if (!rc)
+		rc = hes_journal_clear(h->q->journal, h->run->id, err);
+	return hes_journal_end(h->q->journal, rc, err);
+}
+
+/* Whether the runner of a part may live, on a node that no query restored: the query of a node
+ * waits for the end of the runner there. It was requested to stop. */
+static bool goes_on(const struct head *h, struct part *p)
+{
+	const long node = launcher_find(h->q->launcher, p->node);
+
+	return (node < 0 || !h->offers[node].good) && p->run.state == HES_RUN_GOING &&
+	       part_lives(p);
+}
+
+static int take_left_part(struct head *h, struct part *p, struct hes_err *err)
+{
+	int rc = part_sync(h, p, false, err);
+
+	if (!rc && goes_on(h, p))
+		return hes_fail(err, -EBUSY,
+				"node %s cannot be queried, and its runner, process %lld, goes on "
+				"and writes to %s: end it there",
+				p->node, (long long)p->run.runner.pid, p->run.folder);
+	if (!rc)
+		rc = part_sync(h, p, true, err);
+	if (!rc)
+		p->state = PART_OVER;
+	return rc;
+}
+
+/* Jobs that were given up, or ended early and are not accepted, get another chance. */
+static void resume_jobs(struct head *h)
+{
+	const size_t n = h->q->launcher->n;
+	size_t done = 0;
+
+	for (size_t i = 0; i < h->q->jobs->n; i++) {
+		done += h->state[i] == HES_RUN_JOB_DONE;
+		if (h->state[i] == HES_RUN_JOB_FAILED ||
+		    (h->state[i] == HES_RUN_JOB_EARLY && !h->q->early_ok))
+			h->state[i] = HES_RUN_JOB_WAITING;
+	}
+	run_tell(&h->log, "run %lld is resumed on %zu node%s: done are %zu of %zu job%s",
+		 (long long)h->run->id, n, hes_s(n), done, h->q->jobs->n, hes_s(h->q->jobs->n));
+}
+
+int part_take_left(struct head *h, struct hes_err *err)
+{
+	int rc = h->cleared ? 0 : clear_journal(h, err);
+
+	h->cleared |= !rc;
+	/* In order, as the attempts of a job are counted. */
+	for (size_t i = 0; i < h->n_parts && !rc; i++)
+		if (h->parts[i].state == PART_LEFT)
+			rc = take_left_part(h, &h->parts[i], err);
+	if (!rc)
+		resume_jobs(h);
+	h->taken_over = !rc;
+	return rc;
+}
