@@ -61,7 +61,7 @@ refused() {
 	[[ "${lines[-1]}" == "mine: expect "* ]]
 	"$HESHARE" model mine --catalogue own.yaml --json |
 		jq -e '.fitted[0].expected.time_factors | .[0] < 1 and .[1] > 1'
-	"$HESHARE" model --list --catalogue own.yaml | grep -qE '^mine +facts +facts'
+	"$HESHARE" model --list --catalogue own.yaml | grep -qE '^mine +facts'
 	"$HESHARE" trace helios-like --workloads mine -n 3 --catalogue own.yaml -o jobs.csv
 	[ "$(grep -c ,mine, jobs.csv)" -eq 3 ]
 	"$HESHARE" simulate jobs.csv --catalogue own.yaml -p exclusive >simulated

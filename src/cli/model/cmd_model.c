@@ -96,47 +96,40 @@ static const struct opt model_opts[] = {
 };
 /* clang-format on */
 
-static json_t *workload_json(const struct hes_workload *w)
-{
-	return json_pack("{s:s, s:s, s:s, s:b, s:s*}", "name", w->name, "framework", w->framework,
-			 "origin", w->origin, "testbed", w->testbed, "load",
-			 w->testbed ? hes_load_class_name(w->load) : NULL);
-}
-
 static int list(const struct hes_model *m, const struct hes_catalogue *c, bool json)
 {
-	json_t *workloads = json_array(), *gpus = json_array();
+	struct table workloads = { 0 }, gpus = { 0 };
 
-	if (!json)
-		printf("%-36s %-24s %-20s testbed\n", "workload", "framework", "fitted on");
 	for (size_t i = 0; i < hes_model_workloads(m); i++) {
 		const struct hes_workload *w = hes_model_workload_at(m, i);
+		const char *load = w->testbed ? hes_load_class_name(w->load) : NULL;
+		const struct cell row[] = {
+			cell_text("name", "workload", w->name),
+			cell_text("framework", "framework", w->framework),
+			cell_flag("testbed", NULL, w->testbed),
+			cell_shown(cell_text("load", "testbed", load), load ? load : ""),
+			cell_text("origin", "fitted on", w->origin),
+		};
 
-		if (json)
-			json_array_append_new(workloads, workload_json(w));
-		else
-			printf("%-36s %-24s %-20s %s\n", w->name, w->framework, w->origin,
-			       w->testbed ? hes_load_class_name(w->load) : "");
+		TABLE_ROW(&workloads, row);
 	}
-	if (!json)
-		printf("\n%-36s %-24s fitted on\n", "GPU type", "");
 	for (size_t i = 0; i < c->n; i++) {
 		const char *origin = hes_model_gpu_origin(m, c->types[i].name);
+		const struct cell row[] = {
+			cell_text("type", "GPU type", c->types[i].name),
+			cell_text("origin", "fitted on", origin),
+		};
 
-		if (!origin)
-			continue;
-		if (json)
-			json_array_append_new(gpus, json_pack("{s:s, s:s}", "type",
-							      c->types[i].name, "origin", origin));
-		else
-			printf("%-36s %-24s %s\n", c->types[i].name, "", origin);
+		if (origin)
+			TABLE_ROW(&gpus, row);
 	}
-	if (!json) {
-		json_decref(workloads);
-		json_decref(gpus);
-		return 0;
-	}
-	return cli_print_json(json_pack("{s:o, s:o}", "workloads", workloads, "gpus", gpus));
+	if (json)
+		return cli_print_json(json_pack("{s:o, s:o}", "workloads", table_json(&workloads),
+						"gpus", table_json(&gpus)));
+	cli_print_table(&workloads, stdout, 0);
+	putchar('\n');
+	cli_print_table(&gpus, stdout, 0);
+	return 0;
 }
 
 /* Fill co-runners 1.. from "W:B:S,W:B:S". */
@@ -166,15 +159,34 @@ static int parse_co_runners(const struct hes_model *m, const char *text, struct 
 	return rc;
 }
 
-static json_t *model_job_json(const struct hes_model_job *r, const struct hes_rate *x)
+static struct table jobs_table(const struct hes_model_job *r, const struct hes_rate *rates,
+			       size_t n)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "workload",
-			 r->workload->name, "batch", (json_int_t)r->batch, "sm_pct",
-			 (json_int_t)r->sm_pct, "memory_mib",
-			 (json_int_t)hes_workload_memory_mib(r->workload, r->batch), "iteration_us",
-			 1e6 / x->iterations_per_s, "items_per_s", x->iterations_per_s * r->batch,
-			 "sm_util", x->sm_util, "dram_util", x->dram_util, "l2_util", x->l2_util,
-			 "occupancy", x->occupancy);
+	struct table t = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct hes_rate *x = &rates[i];
+		const struct cell row[] = {
+			cell_text("workload", "workload", r[i].workload->name),
+			cell_count("batch", "batch", r[i].batch),
+			cell_count("sm_pct", "SM %", r[i].sm_pct),
+			cell_count("memory_mib", "MiB",
+				   hes_workload_memory_mib(r[i].workload, r[i].batch)),
+			cell_real(NULL, "ms/iteration", 3, 1e3 / x->iterations_per_s),
+			cell_real("iteration_us", NULL, 0, 1e6 / x->iterations_per_s),
+			cell_real("items_per_s", "items/s", 1, x->iterations_per_s * r[i].batch),
+			cell_real(NULL, "SM used %", 1, 100 * x->sm_util),
+			cell_real("sm_util", NULL, 0, x->sm_util),
+			cell_real(NULL, "DRAM %", 1, 100 * x->dram_util),
+			cell_real("dram_util", NULL, 0, x->dram_util),
+			cell_real(NULL, "L2 %", 0, 100 * x->l2_util),
+			cell_real("l2_util", NULL, 0, x->l2_util),
+			cell_real("occupancy", NULL, 0, x->occupancy),
+		};
+
+		TABLE_ROW(&t, row);
+	}
+	return t;
 }
 
 static int print_instant(const struct hes_gpu_type *g, const char *origin,
@@ -182,27 +194,17 @@ static int print_instant(const struct hes_gpu_type *g, const char *origin,
 			 const struct hes_rate *rates, size_t n, const struct cli_fits *fits,
 			 bool json)
 {
-	json_t *jobs = json_array();
+	struct table jobs = jobs_table(r, rates, n);
 
-	for (size_t i = 0; json && i < n; i++)
-		json_array_append_new(jobs, model_job_json(&r[i], &rates[i]));
 	if (json)
 		return cli_print_json(
 			json_pack("{s:s, s:s, s:I, s:b, s:I, s:o, s:o*}", "gpu", g->name, "origin",
 				  origin, "clock_mhz", (json_int_t)now->clock_mhz, "throttled",
 				  now->throttled, "power_mw", (json_int_t)now->power_mw, "jobs",
-				  jobs, "fitted", cli_fits_json(fits->v, fits->n)));
-	json_decref(jobs);
+				  table_json(&jobs), "fitted", cli_fits_json(fits->v, fits->n)));
 	printf("%s at %u MHz%s: %.1f W (modelled)\n\n", g->name, now->clock_mhz,
 	       now->throttled ? ", held by its power limit" : "", now->power_mw / 1e3);
-	printf("%-24s batch  SM %%    MiB iteration ms    items/s  SM used  DRAM   L2\n",
-	       "workload");
-	for (size_t i = 0; i < n; i++)
-		printf("%-24s %5u %5u %6u %12.3f %10.1f   %5.1f%% %5.1f%% %3.0f%%\n",
-		       r[i].workload->name, r[i].batch, r[i].sm_pct,
-		       hes_workload_memory_mib(r[i].workload, r[i].batch),
-		       1e3 / rates[i].iterations_per_s, rates[i].iterations_per_s * r[i].batch,
-		       100 * rates[i].sm_util, 100 * rates[i].dram_util, 100 * rates[i].l2_util);
+	cli_print_table(&jobs, stdout, 0);
 	if (fits->n)
 		putchar('\n');
 	cli_fits_print(fits->v, fits->n);

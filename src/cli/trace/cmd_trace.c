@@ -293,12 +293,50 @@ static int print_stats_json(const struct hes_trace *t, const struct hes_trace_su
 		"jobs_by_gpus", sizes, "jobs_by_hour", hours));
 }
 
-static void print_quantiles(const char *name, const int64_t *us)
+/* A row with a column for each quantile. */
+static void quantiles_row(struct table *t, const char *name, const int64_t *us)
 {
-	printf("%-14s", name);
-	for (size_t i = 0; i < HES_TRACE_QUANTILES; i++)
-		printf(" %9.6g", (double)us[i] / 1e6);
-	putchar('\n');
+	struct cell row[1 + HES_TRACE_QUANTILES] = { cell_text(NULL, "quantile %", name) };
+	char headings[HES_TRACE_QUANTILES][16];
+
+	for (size_t i = 0; i < HES_TRACE_QUANTILES; i++) {
+		snprintf(headings[i], sizeof(headings[i]), "%g", hes_trace_quantiles[i] * 100);
+		row[1 + i] = cell_real(NULL, headings[i], -6, (double)us[i] / 1e6);
+	}
+	TABLE_ROW(t, row);
+}
+
+static void print_quantiles(const struct hes_trace_summary *s)
+{
+	struct table t = { 0 };
+
+	quantiles_row(&t, "run time s", s->runtime_us);
+	quantiles_row(&t, "arrival gap s", s->gap_us);
+	cli_print_table(&t, stdout, 0);
+}
+
+static void print_sizes(const struct hes_trace_summary *s)
+{
+	struct cell row[1 + HES_TRACE_GPU_SIZES] = { cell_text(NULL, "GPUs", "jobs") };
+	struct table t = { 0 };
+
+	for (size_t i = 0; i < HES_TRACE_GPU_SIZES; i++)
+		row[1 + i] = cell_count(NULL, size_names[i], (int64_t)s->by_gpus[i]);
+	TABLE_ROW(&t, row);
+	cli_print_table(&t, stdout, 0);
+}
+
+static void print_hours(const struct hes_trace_summary *s)
+{
+	struct cell row[12];
+	struct table t = { 0 };
+
+	for (size_t i = 0; i < 24; i++) {
+		row[i % 12] = cell_count(NULL, "", (int64_t)s->by_hour[i]);
+		if (i % 12 == 11)
+			TABLE_ROW(&t, row);
+	}
+	cli_print_table(&t, stdout, 0);
 }
 
 static int print_stats(const struct hes_trace *t, const struct hes_trace_summary *s)
@@ -311,24 +349,13 @@ static int print_stats(const struct hes_trace *t, const struct hes_trace_summary
 			       hes_trace_skip_words[i]);
 	putchar('\n');
 	trace_note_zone(t, stdout);
-	printf("span %.1f days, %.1f jobs an hour, %.0f GPU-hours, mean run time %.0f s\n\n%-14s",
-	       (double)s->span_us / 8.64e10, per_hour(s), s->gpu_hours, s->mean_runtime_s,
-	       "quantile %");
-	for (size_t i = 0; i < HES_TRACE_QUANTILES; i++)
-		printf(" %9g", hes_trace_quantiles[i] * 100);
+	printf("span %.1f days, %.1f jobs an hour, %.0f GPU-hours, mean run time %.0f s\n\n",
+	       (double)s->span_us / 8.64e10, per_hour(s), s->gpu_hours, s->mean_runtime_s);
+	print_quantiles(s);
 	putchar('\n');
-	print_quantiles("run time s", s->runtime_us);
-	print_quantiles("arrival gap s", s->gap_us);
-	printf("\n%-14s", "GPUs");
-	for (size_t i = 0; i < HES_TRACE_GPU_SIZES; i++)
-		printf(" %9s", size_names[i]);
-	printf("\n%-14s", "jobs");
-	for (size_t i = 0; i < HES_TRACE_GPU_SIZES; i++)
-		printf(" %9" PRIu64, s->by_gpus[i]);
-	printf("\n\narrivals by hour from the first one's\n");
-	for (size_t i = 0; i < 24; i++)
-		printf("%s%6" PRIu64, i && i % 12 == 0 ? "\n" : "", s->by_hour[i]);
-	putchar('\n');
+	print_sizes(s);
+	puts("\narrivals by hour from the first one's");
+	print_hours(s);
 	return 0;
 }
 
