@@ -60,6 +60,12 @@ struct hes_points {
 	size_t n;
 };
 
+/** What profiling took, start-ups of jobs included. NaN: not measured. */
+struct hes_profiling_cost {
+	double gpu_s;    /* time of all GPUs together */
+	double energy_j; /* by their meters */
+};
+
 /**
  * Read a file (docs/formats/profiles.md, .gz too); the order is kept.
  * @param out  written on success only; hes_points_free it

@@ -149,9 +149,10 @@ struct hes_profiler {
 	size_t ahead; /* most processes of a GPU that start while others are measured, or are
 			 stopped until their turn; 0: each starts when it is its turn, and ends */
 	/* The callbacks are called from several threads, one at a time. */
-	/** Store the rows of one point at once. @return 0; a negative errno, which ends the
-	 * profiler */
-	int (*keep)(void *ctx, const struct hes_points *p, struct hes_err *err);
+	/** Store the rows of one point at once, and what profiling took so far. At the end of each
+	 * GPU's work there are no rows. @return 0; a negative errno, which ends the profiler */
+	int (*keep)(void *ctx, const struct hes_points *p, const struct hes_profiling_cost *cost,
+		    struct hes_err *err);
 	void (*report)(void *ctx, const struct hes_profile_progress *p);
 	bool (*stop)(void *ctx); /* called often: whether to end early */
 	void *ctx;
@@ -162,6 +163,7 @@ struct hes_profiled_result {
 		uncertain;    /* uncertain: measured, with larger standard errors */
 	size_t left;          /* not tried, because it was stopped or GPUs were lost */
 	size_t starts, ahead; /* processes that were started; of them while others were measured */
+	struct hes_profiling_cost cost;
 	bool stopped;
 	bool clocks_refused;
 };

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "heshare/err.h"
+#include "heshare/job.h"
 #include "heshare/point.h"
 #include "heshare/profile.h"
 
@@ -81,6 +82,7 @@ struct hes_delivery {
 	int64_t into; /* number of an earlier delivery to add to; 0: a new delivery */
 	const struct hes_points *replaced; /* rows of that delivery that the points replace; may be
 					      NULL */
+	const struct hes_profiling_cost *cost; /* of all its rows so far; NULL: as it was */
 };
 
 struct hes_delivered {
@@ -151,11 +153,24 @@ struct hes_store_origin {
 	enum hes_source source;
 	char name[HES_STORE_ORIGIN_NAME];
 	uint32_t profiles, samples, points; /* rows of each */
+	struct hes_profiling_cost cost;
 };
 
 /** In the order in which they were added. */
 int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t *out_n,
 		      struct hes_err *err);
+
+/** What it took to profile some jobs. */
+struct hes_store_profiling {
+	size_t origins;                 /* deliveries with rows of their workloads, runs left out */
+	size_t unknown;                 /* of these: what they took was not measured */
+	struct hes_profiling_cost cost; /* of the others, also for other workloads' rows */
+};
+
+/** What the measured and imported rows of the workloads of jobs took. What runs measured took
+ * nothing besides the runs. */
+int hes_store_profiling(struct hes_store *s, const struct hes_jobs *jobs,
+			struct hes_store_profiling *out, struct hes_err *err);
 
 /**
  * Store a predictor's predictions of samples that were held back from its training. Its later

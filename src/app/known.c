@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "app/known_rows.h"
+#include "base/hash_map.h"
 
 int known_rows_put(struct known_load *l, const struct hes_profile *p, struct hes_known_row about,
 		   struct hes_err *err)
@@ -94,6 +95,28 @@ static int load_measured(const struct hes_known_request *q, struct hes_profiles 
 	return 0;
 }
 
+int hes_known_profiling(struct hes_store *s, const struct hes_profiles *profiles,
+			const struct hes_jobs *jobs, struct hes_store_profiling *out,
+			struct hes_err *err)
+{
+	struct hes_text_map ids = { 0 };
+	bool any = false;
+
+	*out = (struct hes_store_profiling){ 0 };
+	if (!profiles)
+		return s && jobs ? hes_store_profiling(s, jobs, out, err) : 0;
+	if (hes_text_map_make(&ids, profiles->n ? profiles->v->workload : NULL,
+			      sizeof(*profiles->v), profiles->n)) {
+		hes_hash_map_finish(&ids.map);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu profiles", profiles->n);
+	}
+	for (size_t i = 0; jobs && i < jobs->n && !any; i++)
+		any = hes_text_map_find(&ids, jobs->v[i].workload) != HES_HASH_NONE;
+	hes_hash_map_finish(&ids.map);
+	out->origins = out->unknown = any;
+	return 0;
+}
+
 /* Predictors know types at their default power limits. Where another one is set, the GPU runs at
  * lower clocks even if none is planned. */
 static void set_types(struct known_load *l)
@@ -132,6 +155,9 @@ static int load(struct known_load *l, struct hes_known *k, struct hes_err *err)
 		rc = known_derive(l, k, err);
 	if (!rc)
 		rc = divide_rows(l, k, err);
+	if (!rc)
+		rc = hes_known_profiling(l->q->store, l->q->profiles, l->q->jobs, &k->profiling,
+					 err);
 	return rc ? rc : known_runs(l, k, err);
 }
 

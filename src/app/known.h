@@ -50,6 +50,7 @@ struct hes_known {
 	size_t n_runs;
 	struct hes_model_fit *fits; /* workloads that were added to the model */
 	size_t n_fits;
+	struct hes_store_profiling profiling; /* of the jobs of the request */
 };
 
 struct hes_known_request {
@@ -86,6 +87,12 @@ void hes_known_free(struct hes_known *k);
 int hes_known_measured(struct hes_store *s, const struct hes_catalogue *c,
 		       const struct hes_gpu_type *const *types, size_t n_types,
 		       struct hes_profiles *out, struct hes_err *err);
+
+/** What profiling took of what is measured of @jobs. @profiles as in a request; of them it is not
+ * known. @return 0; errors of reading the store; -ENOMEM */
+int hes_known_profiling(struct hes_store *s, const struct hes_profiles *profiles,
+			const struct hes_jobs *jobs, struct hes_store_profiling *out,
+			struct hes_err *err);
 
 /** How well a workload at a batch size is known on a GPU type. Of two rows to interpolate between,
  * the worse one counts. No row: unknown. */

@@ -5,6 +5,7 @@
 #include "heshare/profiler.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,25 @@ void profiling_report(struct profiling *all, const char *note)
 	if (all->p->report)
 		all->p->report(all->p->ctx, t);
 	pthread_mutex_unlock(&all->lock);
+}
+
+int profiling_keep(struct profiling *all, size_t at, const struct hes_points *p)
+{
+	static const struct hes_measured nothing;
+	struct hes_profiling_cost cost = { 0 };
+
+	hes_window_look_at(all->whole, at, &all->spent[at]);
+	for (size_t i = 0; i < all->p->n_gpus; i++) {
+		const struct hes_measured m = hes_measured_between(&nothing, &all->spent[i]);
+
+		cost.gpu_s += m.seconds;
+		if (m.seconds > 0)
+			cost.energy_j += m.from == HES_ENERGY_UNKNOWN ? NAN : m.mean_w * m.seconds;
+	}
+	all->result.cost = cost;
+	if (!all->rc)
+		all->rc = all->p->keep(all->p->ctx, p, &cost, &all->err);
+	return all->rc;
 }
 
 static int add_known(struct profiling *all, struct hes_err *err)
@@ -191,7 +211,8 @@ static int make_lists(struct profiling *all, struct hes_err *err)
 
 	all->work = calloc(all->p->n_types + 1, sizeof(*all->work));
 	all->facts = calloc(all->p->n_jobs + 1, sizeof(*all->facts));
-	enough = all->work && all->facts;
+	all->spent = calloc(all->p->n_gpus + 1, sizeof(*all->spent));
+	enough = all->work && all->facts && all->spent;
 	for (size_t i = 0; enough && i < all->p->n_jobs; i++)
 		all->facts[i].memory_mib = all->p->jobs[i].memory_mib;
 	for (size_t k = 0; enough && k < all->p->n_types; k++) {
@@ -208,6 +229,7 @@ static void free_lists(struct profiling *all)
 		free(all->work[k].taken);
 	free(all->work);
 	free(all->facts);
+	free(all->spent);
 }
 
 static int profiling_prepare(struct profiling *all, struct session *s, struct hes_err *err)
@@ -243,6 +265,8 @@ int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *o
 	if (!rc && all.progress.all)
 		rc = hes_meter_start_every(&all.meter, p->devices, p->gpus, p->n_gpus,
 					   METER_PART * p->timing.window_s, err);
+	if (!rc && all.progress.all)
+		rc = hes_window_begin(all.meter, &all.whole, err);
 	if (!rc && all.progress.all)
 		rc = run_sessions(&all, s, err);
 	hes_meter_stop(all.meter);

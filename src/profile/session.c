@@ -158,9 +158,7 @@ static int session_keep(struct session *s, const struct hes_sequence *t, struct 
 	int rc = 0;
 
 	pthread_mutex_lock(&all->lock);
-	if (!all->rc)
-		all->rc = all->p->keep(all->p->ctx, &points, &all->err);
-	if (!all->rc)
+	if (!profiling_keep(all, s->at, &points))
 		all->rc = hes_hash_set_add(&all->seen, setting) < 0
 				  ? hes_fail(&all->err, -ENOMEM, "out of memory")
 				  : 0;
@@ -535,4 +533,7 @@ void session_run(struct session *s)
 	session_clear(s, NULL);
 	return_queue(s);
 	end_mps(s);
+	pthread_mutex_lock(&s->all->lock);
+	profiling_keep(s->all, s->at, &(struct hes_points){ 0 });
+	pthread_mutex_unlock(&s->all->lock);
 }

@@ -37,10 +37,12 @@ struct profiling {
 	pthread_mutex_t lock;
 	pthread_mutex_t guard_lock;
 	struct hes_guard *guard;
-	struct hes_meter *meter;  /* of all GPUs; has its own lock */
-	struct hes_hash_set seen; /* settings that are measured, or failed */
-	struct work *work;        /* one a type */
-	struct job_facts *facts;  /* one a job */
+	struct hes_meter *meter;    /* of all GPUs; has its own lock */
+	struct hes_window *whole;   /* since its start */
+	struct hes_measured *spent; /* in it, by each GPU until its latest point, or its end */
+	struct hes_hash_set seen;   /* settings that are measured, or failed */
+	struct work *work;          /* one a type */
+	struct job_facts *facts;    /* one a job */
 	struct hes_profile_progress progress;
 	struct hes_profiled_result result;
 	double start_s;
@@ -80,6 +82,9 @@ struct session {
 };
 
 bool profiling_stopped(struct profiling *all);
+/** Give rows to p->keep, with what all GPUs took so far; @p may be empty. The lock is held.
+ * @return 0, or what p->keep returned now or before */
+int profiling_keep(struct profiling *all, size_t at, const struct hes_points *p);
 /** Report progress, with a note or NULL. */
 void profiling_report(struct profiling *all, const char *note);
 

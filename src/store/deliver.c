@@ -272,6 +272,23 @@ static int take_back_origin(struct hes_store *s, const struct hes_delivery *d,
 	return d->into ? 0 : hes_db_exec(s, sql, err);
 }
 
+static int set_cost(struct hes_store *s, int64_t origin, const struct hes_profiling_cost *cost,
+		    struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(s, "UPDATE origins SET gpu_s = ?2, energy_j = ?3 WHERE id = ?1", &q,
+				err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, origin);
+		sqlite3_bind_double(q, 2, cost->gpu_s); /* NaN becomes NULL */
+		sqlite3_bind_double(q, 3, cost->energy_j);
+		rc = hes_db_run(s, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
 /* @return 1 something has changed; 0 nothing; negative errno */
 static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
 		   struct hes_err *err)
@@ -286,10 +303,12 @@ static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes
 		rc = remove_points(s, d, err);
 	if (!rc && d->points)
 		rc = add_points(s, d, out, err);
+	if (!rc && d->cost)
+		rc = set_cost(s, out->origin, d->cost, err);
 	if (rc || out->profiles_new + out->samples_new + out->points_new)
 		return rc ? rc : 1;
 	rc = take_back_origin(s, d, out, err);
-	return rc ? rc : out->samples_named > 0;
+	return rc ? rc : out->samples_named > 0 || (d->into && d->cost);
 }
 
 int hes_store_add(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,

@@ -1,8 +1,11 @@
 /*
  * holdings.c - read rows, and count them for each workload; see heshare/store.h.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/hash_map.h"
 
 #include "store/row_sql.h"
 
@@ -157,6 +160,18 @@ int hes_store_holdings(struct hes_store *s, struct hes_store_holding **out, size
 	return rc;
 }
 
+/* Seconds and joules. */
+static struct hes_profiling_cost read_cost(sqlite3_stmt *q, int column)
+{
+	double v[2];
+
+	for (int i = 0; i < 2; i++)
+		v[i] = sqlite3_column_type(q, column + i) == SQLITE_NULL
+			       ? NAN
+			       : sqlite3_column_double(q, column + i);
+	return (struct hes_profiling_cost){ v[0], v[1] };
+}
+
 static int read_origin(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
 {
 	const char *source = (const char *)sqlite3_column_text(q, 2);
@@ -171,6 +186,7 @@ static int read_origin(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 	o->profiles = (uint32_t)sqlite3_column_int64(q, 4);
 	o->samples = (uint32_t)sqlite3_column_int64(q, 5);
 	o->points = (uint32_t)sqlite3_column_int64(q, 6);
+	o->cost = read_cost(q, 7);
 	(void)s;
 	(void)err;
 	return 0;
@@ -183,7 +199,8 @@ int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t
 		"SELECT id, at_us, source, name, (SELECT count(*) FROM profiles WHERE origin_id = "
 		"o.id),"
 		" (SELECT count(*) FROM samples WHERE origin_id = o.id),"
-		" (SELECT count(*) FROM points WHERE origin_id = o.id) FROM origins o ORDER BY id";
+		" (SELECT count(*) FROM points WHERE origin_id = o.id), gpu_s, energy_j FROM "
+		"origins o ORDER BY id";
 	sqlite3_stmt *q;
 	void *v;
 	int rc = hes_db_prepare(s, sql, &q, err);
@@ -192,5 +209,60 @@ int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t
 		rc = hes_db_collect(s, q, sizeof(**out), read_origin, &v, out_n, err);
 	if (!rc)
 		*out = v;
+	return rc;
+}
+
+/* Rows are workloads of deliveries; a delivery counts once. */
+static int sum_costs(struct hes_store *s, sqlite3_stmt *q, const struct hes_text_map *wanted,
+		     struct hes_store_profiling *out, struct hes_err *err)
+{
+	int64_t counted = 0;
+	int rc;
+
+	while ((rc = hes_db_step(s, q, err)) > 0) {
+		const struct hes_profiling_cost cost = read_cost(q, 2);
+		char workload[HES_NAME_MAX];
+
+		hes_db_text(q, 1, workload, sizeof(workload));
+		if (sqlite3_column_int64(q, 0) == counted ||
+		    hes_text_map_find(wanted, workload) == HES_HASH_NONE)
+			continue;
+		counted = sqlite3_column_int64(q, 0);
+		out->origins++;
+		if (isnan(cost.gpu_s) || isnan(cost.energy_j)) {
+			out->unknown++;
+			continue;
+		}
+		out->cost.gpu_s += cost.gpu_s;
+		out->cost.energy_j += cost.energy_j;
+	}
+	return rc;
+}
+
+int hes_store_profiling(struct hes_store *s, const struct hes_jobs *jobs,
+			struct hes_store_profiling *out, struct hes_err *err)
+{
+	static const char sql[] =
+		"SELECT o.id, r.workload, o.gpu_s, o.energy_j FROM origins o JOIN"
+		" (SELECT origin_id, workload FROM points"
+		"  UNION SELECT origin_id, workload FROM profiles) r ON r.origin_id = o.id "
+		"WHERE o.source = 'imported'"
+		" OR (o.source = 'measured' AND o.name NOT GLOB 'run [0-9]* of *') ORDER BY o.id";
+	struct hes_store_profiling sum = { 0 };
+	struct hes_text_map wanted = { 0 };
+	sqlite3_stmt *q = NULL;
+	int rc = hes_text_map_make(&wanted, jobs->n ? jobs->v->workload : NULL, sizeof(*jobs->v),
+				   jobs->n);
+
+	if (rc)
+		rc = hes_fail(err, rc, "out of memory for %zu jobs", jobs->n);
+	if (!rc)
+		rc = hes_db_prepare(s, sql, &q, err);
+	if (!rc)
+		rc = sum_costs(s, q, &wanted, &sum, err);
+	sqlite3_finalize(q);
+	hes_hash_map_finish(&wanted.map);
+	if (!rc)
+		*out = sum;
 	return rc;
 }

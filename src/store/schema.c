@@ -276,6 +276,10 @@ const struct hes_schema_step hes_schema_steps[] = {
 	  "ALTER TABLE run_jobs ADD COLUMN planned_mj INTEGER;",
 	  { NULL } },
 	{ "names of co-runners", co_failed_step, { &hes_sample_table, &hes_point_table } },
+	{ "what profiling took",
+	  "ALTER TABLE origins ADD COLUMN gpu_s REAL;" /* NULL: not measured */
+	  "ALTER TABLE origins ADD COLUMN energy_j REAL;",
+	  { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

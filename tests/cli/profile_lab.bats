@@ -24,6 +24,10 @@ rows() {
 		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
 	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 4 new" ]
+	# What it took is metered from the start of the first job to the end of the last.
+	[[ "${lines[2]}" =~ ^"profiling: "[0-9.]+" kJ in "[0-9.]+" "(s|min).*" of GPU time"$ ]]
+	[ "$(rows "SELECT count(*) FROM origins WHERE gpu_s > (SELECT sum(seconds) FROM points) AND energy_j / gpu_s BETWEEN 10 AND 70
+		AND energy_j > (SELECT sum(seconds * power_mw) / 1000 FROM points)")" = 1 ]
 	step_us=$("$HESHARE" model resnet50 --batch 16 --gpu T4 --json |
 		jq '.jobs[0].iteration_us | floor')
 	# The physics: on the whole T4 at its power limit, which holds the clock down; twice as many
@@ -39,6 +43,7 @@ rows() {
 		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 0 measured, 4 known before, 0 failed" ]
 	[ "${lines[1]}" = "profiles: 0 new, 1 known; samples: 0 new" ]
+	[ "${#lines[@]}" = 2 ] # nothing ran
 	# The second command is a plan.
 	printf 'id,workload,batch_size,iterations\na,resnet50,16,500\n' >jobs.csv
 	run -0 "$HES_LAB" -- heshare plan jobs.csv --gpus 0 --store s.db -o plan.json
@@ -102,10 +107,26 @@ rows() {
 	n=$(rows "SELECT count(*) FROM points")
 	[ "$n" -ge 3 ]
 	[ "$n" -lt 20 ]
+	[ "$(rows "SELECT count(*) FROM origins WHERE energy_j > 0")" = 1 ]
 	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile resnet18 -g 0,1 \
 		"${QUICK[@]}" --clocks 900 -- "$job"
 	[ "${lines[0]}" = "points: $((20 - n)) measured, $n known before, 0 failed" ]
 	[ "$(rows "SELECT count(DISTINCT sm_pct || ' ' || clock_mhz) FROM points")" = 20 ]
+	# Each session has its own cost; a run is compared with one job per GPU, and says what both
+	# took. What another store's rows took is not known.
+	printf 'id,workload,batch_size,iterations\na,resnet18,1,500\n' >jobs.csv
+	finite='vgpu-task --workload {workload} --batch {batch} --iterations {iterations}'
+	heshare profiles export --store s.db rows
+	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare run jobs.csv --gpus 0 --store s.db -c "$finite"
+	[[ "$output" =~ "profiling, once "+none" "+[0-9.]+" kJ"$'\n'" "+"its GPU time "+none" "+[0-9]+" min" ]]
+	jq -e --argjson j "$(rows "SELECT sum(energy_j) FROM origins")" '.baseline.profiling |
+		.sessions == 2 and .not_measured == 0 and .gpu_s > 0 and (.energy_j / $j - 1 | fabs) < 1e-6' jobs.run/report.json
+	sqlite3 s.db 'UPDATE origins SET gpu_s = NULL, energy_j = NULL WHERE id = 1'
+	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare run jobs.csv --gpus 0 --store s.db -c "$finite" --jobs again
+	[[ "$output" == *"profiling: 1 of 2 sessions were not measured"* ]]
+	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare run jobs.csv --gpus 0 --store s.db --profiles rows -c "$finite" --jobs third
+	[[ "$output" =~ "profiling, once "+"none  not measured" ]]
+	jq -e '.baseline.profiling | .sessions == 1 and .energy_j == null' third/report.json
 	rmdir "$TMPDIR"
 }
 

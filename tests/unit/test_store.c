@@ -78,6 +78,50 @@ TEST_WITH(the_same_rows_are_added_once, store_set_up, store_tear_down)
 	hes_store_close(s);
 }
 
+TEST_WITH(what_profiling_took_is_of_the_sessions_that_measured_the_jobs, store_set_up,
+	  store_tear_down)
+{
+	static const struct {
+		const char *name, *workload;
+		enum hes_source source;
+		double gpu_s, energy_j;
+	} from[] = {
+		{ "heshare profile net, driver 1", "net", HES_SOURCE_MEASURED, 10, 1000 },
+		{ "heshare profile other, driver 1", "other", HES_SOURCE_MEASURED, 20, 9000 },
+		{ "run 3 of jobs.csv, driver 1", "net", HES_SOURCE_MEASURED, NAN, NAN },
+		{ "week.csv", "net", HES_SOURCE_IMPORTED, NAN, NAN },
+		{ "drawn", "net", HES_SOURCE_MODELLED, NAN, NAN },
+		{ "heshare profile net, driver 1", "net", HES_SOURCE_MEASURED, 5, 300 },
+	};
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_job job = { .id = "a", .workload = "net" };
+	const struct hes_jobs jobs = { .v = &job, .n = 1 };
+	struct hes_store_profiling took;
+
+	for (size_t i = 0; i < N(from); i++) {
+		const struct hes_profiling_cost cost = { from[i].gpu_s, from[i].energy_j };
+		struct hes_profile p[2] = { store_profile(from[i].workload, "T4", 1 + (uint32_t)i),
+					    store_profile(from[i].workload, "T4",
+							  9 + (uint32_t)i) };
+		const struct hes_profiles rows = { .v = p, .n = 2 };
+		const struct hes_delivery d = { .source = from[i].source,
+						.name = from[i].name,
+						.profiles = &rows,
+						.cost = isnan(cost.gpu_s) ? NULL : &cost };
+		struct hes_delivered done;
+
+		assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
+	}
+	assert_int_equal(hes_store_profiling(s, &jobs, &took, NULL), 0);
+	assert_int_equal(took.origins, 3);
+	assert_int_equal(took.unknown, 1);
+	assert_true(took.cost.gpu_s == 15 && took.cost.energy_j == 1300);
+	strcpy(job.workload, "new");
+	assert_int_equal(hes_store_profiling(s, &jobs, &took, NULL), 0);
+	assert_int_equal(took.origins, 0);
+	hes_store_close(s);
+}
+
 TEST_WITH(modelled_rows_are_kept_apart, store_set_up, store_tear_down)
 {
 	struct hes_sample real = store_sample("T4", 1), drawn = store_sample("T4", 2);

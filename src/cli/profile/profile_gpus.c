@@ -23,6 +23,7 @@
 #include "app/gpus_chosen.h"
 #include "cli/run/carry_out.h"
 #include "cli/cli.h"
+#include "cli/profiling_text.h"
 #include "cli/terminal.h"
 #include "cli/profile/profile.h"
 #include "app/known_store.h"
@@ -66,14 +67,16 @@ static bool stop(void *ctx)
 	return interrupted || hes_monotonic_s() > b->end_s;
 }
 
-static int keep(void *ctx, const struct hes_points *p, struct hes_err *err)
+static int keep(void *ctx, const struct hes_points *p, const struct hes_profiling_cost *cost,
+		struct hes_err *err)
 {
 	struct gpus_profile *b = ctx;
 	const struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
 					.at_us = hes_wall_us(),
 					.name = b->name,
 					.points = p,
-					.into = b->origin };
+					.into = b->origin,
+					.cost = cost };
 	struct hes_delivered done;
 	int rc = hes_store_add(b->store, &d, &done, err);
 
@@ -370,15 +373,19 @@ static int tell_store(struct gpus_profile *b, struct hes_delivered *done, struct
 static int report(const struct gpus_profile *b, const struct hes_profiled_result *r,
 		  const struct hes_delivered *d)
 {
+	char text[CLI_PROFILING_MAX];
+
 	if (b->o->json)
 		return cli_print_json(json_pack(
-			"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I}", "measured",
-			(json_int_t)r->measured, "known", (json_int_t)r->known, "failed",
-			(json_int_t)r->failed, "left", (json_int_t)r->left, "uncertain",
+			"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I, s:o, s:o}",
+			"measured", (json_int_t)r->measured, "known", (json_int_t)r->known,
+			"failed", (json_int_t)r->failed, "left", (json_int_t)r->left, "uncertain",
 			(json_int_t)r->uncertain, "starts", (json_int_t)r->starts, "ahead",
 			(json_int_t)r->ahead, "stopped", r->stopped, "clocks_refused",
 			r->clocks_refused, "rows", (json_int_t)b->points_new, "profiles",
-			(json_int_t)d->profiles_new, "samples", (json_int_t)d->samples_new));
+			(json_int_t)d->profiles_new, "samples", (json_int_t)d->samples_new, "gpu_s",
+			cli_json_maybe(isfinite(r->cost.gpu_s), r->cost.gpu_s), "energy_j",
+			cli_json_maybe(isfinite(r->cost.energy_j), r->cost.energy_j)));
 	printf("points: %zu measured, %zu known before, %zu failed", r->measured, r->known,
 	       r->failed);
 	if (r->uncertain)
@@ -386,6 +393,8 @@ static int report(const struct gpus_profile *b, const struct hes_profiled_result
 		       b->o->error_pct);
 	printf("\nprofiles: %zu new, %zu known; samples: %zu new\n", d->profiles_new,
 	       d->profiles_known, d->samples_new);
+	if (r->cost.gpu_s > 0)
+		printf("profiling: %s\n", cli_profiling_text(text, &r->cost));
 	return 0;
 }
 

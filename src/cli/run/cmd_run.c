@@ -488,7 +488,9 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r,
 		       json_t *more)
 {
-	const struct run_ending e = {
+	const struct hes_profiles *file = in->of_jobs ? &in->planner.measured : &in->profiles;
+	struct hes_err err;
+	struct run_ending e = {
 		.catalogue = &in->catalogue,
 		.jobs = &in->jobs,
 		.profiles =
@@ -497,6 +499,9 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 		.early_ok = o->early_ok,
 	};
 
+	if (hes_known_profiling(in->store, o->profiles ? file : NULL, &in->jobs, &e.profiling,
+				&err))
+		cli_fail("run", &err);
 	return run_ending_tell(&e, r, more);
 }
 

@@ -15,15 +15,33 @@
 #include "base/file.h"
 #include "base/plural.h"
 #include "cli/cli.h"
+#include "cli/profiling_text.h"
 #include "app/run_baseline.h"
 #include "app/run_identity.h"
 #include "cli/run/run_report.h"
 #include "cli/run/run_shown.h"
 
+static void profiling_row(struct table *t, const struct hes_store_profiling *p, const char *what,
+			  const char *amount)
+{
+	const struct cell row[] = {
+		cell_text(NULL, "", what),
+		cell_shown(cell_count(NULL, "estimated", 0), "none"),
+		cell_shown(cell_count(NULL, "measured", 0), !p->origins ? "none"
+							    : p->unknown < p->origins
+								    ? amount
+								    : "not measured"),
+		cell_shown(cell_count(NULL, "", 0), ""),
+	};
+
+	TABLE_ROW(t, row);
+}
+
 /* Rows "what, estimated, measured" behind the report; one sentence where nothing is known. */
 static void baseline_text(FILE *f, const struct run_baseline *b, const struct hes_run_report *r)
 {
 	const size_t n = b->profiled + b->modelled;
+	char energy[HES_QUANTITY_MAX], time[HES_QUANTITY_MAX];
 	struct table t = { 0 };
 
 	if (!r->done)
@@ -51,7 +69,14 @@ static void baseline_text(FILE *f, const struct run_baseline *b, const struct he
 			&t, "fleet energy", "estimated", (double)b->alone.fleet_energy_mj,
 			(double)r->measured.fleet_energy_mj, hes_energy_text, r->has_energy);
 	}
+	profiling_row(&t, &b->profiling, "profiling, once",
+		      hes_energy_text(energy, b->profiling.cost.energy_j * 1e3));
+	profiling_row(&t, &b->profiling, "its GPU time",
+		      hes_time_text(time, b->profiling.cost.gpu_s * 1e6));
 	cli_print_table(&t, f, 2);
+	if (b->profiling.unknown && b->profiling.unknown < b->profiling.origins)
+		fprintf(f, "  profiling: %zu of %zu sessions were not measured\n",
+			b->profiling.unknown, b->profiling.origins);
 	if (!b->has_times)
 		fputs("  times and fleet energy are not known: not every job is done, has an "
 		      "estimate and has joules\n",
@@ -63,14 +88,15 @@ static json_t *baseline_json(const struct run_baseline *b, const struct hes_run_
 	if (!b->profiled && !b->modelled)
 		return json_null();
 	return json_pack(
-		"{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "estimate_of",
+		"{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "estimate_of",
 		"one job per GPU at the default clock", "jobs_done", (json_int_t)r->done,
 		"by_profiles", (json_int_t)b->profiled, "by_model", (json_int_t)b->modelled,
 		"jobs_j", cli_json_maybe(b->energies, (double)b->alone_mj * 1e-3),
 		"measured_jobs_j", cli_json_maybe(b->energies, (double)b->measured_mj * 1e-3),
 		"avg_jct_s", cli_json_maybe(b->has_times, b->alone.avg_jct_us * 1e-6), "makespan_s",
 		cli_json_maybe(b->has_times, (double)b->alone.makespan_us * 1e-6), "fleet_j",
-		cli_json_maybe(b->has_times, (double)b->alone.fleet_energy_mj * 1e-3));
+		cli_json_maybe(b->has_times, (double)b->alone.fleet_energy_mj * 1e-3), "profiling",
+		cli_known_profiling_json(&b->profiling));
 }
 
 static int save_report(const struct hes_run_report *r, json_t *doc, struct hes_err *err)
@@ -154,6 +180,7 @@ int run_ending_tell(const struct run_ending *e, const struct hes_run_report *r, 
 	json_decref(more);
 	if (run_baseline_estimate(cli_app(), r, e->jobs, e->profiles, e->catalogue, &saved, &err))
 		status = cli_fail("run", &err);
+	saved.profiling = e->profiling;
 	if (doc)
 		json_object_set_new(doc, "baseline", baseline_json(&saved, r));
 	run_clear_line();

@@ -12,6 +12,7 @@ struct run_ending {
 	const struct hes_catalogue *catalogue;
 	const struct hes_jobs *jobs;
 	const struct hes_profiles *profiles;
+	struct hes_store_profiling profiling; /* of the jobs */
 	bool json, early_ok;
 };
 
