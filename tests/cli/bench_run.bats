@@ -43,6 +43,8 @@ setup() {
 	jq -e '.virtual and .gpu.type == "T4" and (.runs | length == 4 and all(.done == 12 and .measured.busy_j > 0 and .measured.avg_jct_s > 0))
 		and (.runs[0].planned.busy_j > 0) and (.jobs | length == 12)' out/result.json
 	grep -q 'A virtual GPU of the lab' out/README.md
+	jq -e '.profiling | .gpu_s > 10 and .energy_j / .gpu_s > 10 and .energy_j / .gpu_s < 71' out/result.json
+	grep -qE '^\| profiling, once: time and energy of the GPU \| - \| - \| [0-9.]+ \| [0-9.]+ \|' out/README.md
 	head -c 4 out/jct.svg out/energy.svg | grep -c '<svg'
 	before=$(cat out/result.json)
 	run -0 python3 "$run_bench" "${args[@]}"
