@@ -11,8 +11,8 @@
 struct hes_app {
 	/** The value of a variable of the environment; NULL: it is not set. */
 	const char *(*variable)(void *ctx, const char *name);
-	/** Set a variable for the processes that start from here. @return 0; -errno. NULL: such
-	 * processes do not need it */
+	/** Set a variable for the processes that start from here; a @value of NULL unsets it.
+	 * @return 0; -errno. NULL: such processes do not need it */
 	int (*set_variable)(void *ctx, const char *name, const char *value);
 	/** A sentence without an end of line, of one thread at a time. NULL: nothing is said. */
 	void (*say)(void *ctx, const char *sentence);

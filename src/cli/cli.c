@@ -42,7 +42,7 @@ static const char *environment_variable(void *ctx, const char *name)
 static int environment_set(void *ctx, const char *name, const char *value)
 {
 	(void)ctx;
-	return setenv(name, value, 1) ? -errno : 0;
+	return (value ? setenv(name, value, 1) : unsetenv(name)) ? -errno : 0;
 }
 
 static void app_sentence(void *ctx, const char *sentence)

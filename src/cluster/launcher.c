@@ -78,11 +78,11 @@ static const char *own_program(char out[PATH_MAX])
  */
 static int check_request(const struct launcher *l, struct hes_err *err)
 {
-	const char *tasks = getenv("SLURM_TASKS_PER_NODE"), *option = NULL;
+	const char *tasks = app_variable(l->app, "SLURM_TASKS_PER_NODE"), *option = NULL;
 
-	if (getenv("SLURM_GPUS"))
+	if (app_variable(l->app, "SLURM_GPUS"))
 		option = "--gpus";
-	else if (getenv("SLURM_GPUS_PER_TASK") && tasks &&
+	else if (app_variable(l->app, "SLURM_GPUS_PER_TASK") && tasks &&
 		 (strncmp(tasks, "1(x", 3) != 0 || strchr(tasks, ',')))
 		option = "--gpus-per-task";
 	if (l->n < 2 || !option)
@@ -94,14 +94,14 @@ static int check_request(const struct launcher *l, struct hes_err *err)
 }
 
 /* srun would read them from the script's environment, and distribute a runner's GPUs. */
-static void forget_distribution(void)
+static void forget_distribution(const struct hes_app *app)
 {
 	static const char *const names[] = { "SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU",
 					     "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK",
 					     "SLURM_TRES_BIND" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unsetenv(names[i]);
+		app_set_variable(app, names[i], NULL);
 }
 
 int launcher_check(const char *how, struct hes_err *err)
@@ -112,9 +112,10 @@ int launcher_check(const char *how, struct hes_err *err)
 				  "--launcher: \"%.60s\" is neither slurm nor ssh:HOSTFILE", how);
 }
 
-int launcher_open(const char *how, const char *program, struct launcher *out, struct hes_err *err)
+int launcher_open(const struct hes_app *app, const char *how, const char *program,
+		  struct launcher *out, struct hes_err *err)
 {
-	struct launcher l = { 0 };
+	struct launcher l = { .app = app };
 	char path[PATH_MAX];
 	int rc;
 
@@ -125,11 +126,11 @@ int launcher_open(const char *how, const char *program, struct launcher *out, st
 	else if (l.ssh)
 		rc = read_hosts(how + 4, &l, err);
 	else
-		rc = slurm_nodes(&l.nodes, &l.n, err);
+		rc = slurm_nodes(app, &l.nodes, &l.n, err);
 	if (!rc && !l.ssh)
 		rc = check_request(&l, err);
 	if (!rc && !l.ssh)
-		forget_distribution();
+		forget_distribution(app);
 	if (rc)
 		launcher_close(&l);
 	else

@@ -342,7 +342,7 @@ void node_find_drained(struct head *h)
 
 	if (h->q->launcher->ssh)
 		return;
-	slurm_drained(text, sizeof(text));
+	slurm_drained(h->q->launcher->app, text, sizeof(text));
 	for (char *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
 		const long node = launcher_find(h->q->launcher, name);
 

@@ -16,9 +16,6 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/visible.h"
-#include "cli/cli.h"
-#include "app/gpus_visible.h"
 #include "heshare/version.h"
 #include "launch/guard.h"
 
@@ -32,9 +29,9 @@ static const struct timespec nap = { 0, 20000000 };
 
 /* --- on the node --- */
 
-static const char *own_name(char out[HES_NAME_MAX])
+static const char *own_name(const struct hes_app *app, char out[HES_NAME_MAX])
 {
-	const char *name = getenv("SLURMD_NODENAME");
+	const char *name = app_variable(app, "SLURMD_NODENAME");
 
 	if (name && *name)
 		snprintf(out, HES_NAME_MAX, "%s", name);
@@ -43,37 +40,29 @@ static const char *own_name(char out[HES_NAME_MAX])
 	return out;
 }
 
-static void put_line(json_t *line)
+static void put_line(FILE *f, json_t *line)
 {
 	char text[LINE_MAX_BYTES];
 	size_t n = json_dumpb(line, text, sizeof(text) - 1, JSON_COMPACT);
 
 	if (n && n < sizeof(text))
-		printf("%.*s\n", (int)n, text);
+		fprintf(f, "%.*s\n", (int)n, text);
 	json_decref(line);
-}
-
-static void put_refusal(const char *node, bool busy, const char *why)
-{
-	put_line(json_pack("{s:s, s:s, s:b, s:o}", "heshare", HES_VERSION, "node", node, "busy",
-			   busy, "error", json_sprintf("%.300s", why)));
 }
 
 /* What an earlier run left here is undone, once it has ended. */
 static int restore_folder(const char *folder, const char *node, struct hes_err *err)
 {
-	char path[4096];
-	struct hes_undone undone;
+	const size_t length = strlen(folder);
+	const bool named = folder[length - 1] == '%';
 	const double from_s = hes_monotonic_s();
+	struct hes_undone undone;
+	char path[4096];
 	int rc;
 
-	const size_t length = strlen(folder);
-
-	if (folder[length - 1] == '%' && !slurm_name_is_good(node))
+	if (named && !slurm_name_is_good(node))
 		return hes_fail(err, -EINVAL, "\"%.60s\" is no name of a node", node);
-	snprintf(path, sizeof(path), "%.*s%s",
-		 (int)(folder[length - 1] == '%' ? length - 1 : length), folder,
-		 folder[length - 1] == '%' ? node : "");
+	snprintf(path, sizeof(path), "%.*s%s", (int)(length - named), folder, named ? node : "");
 	if (access(path, F_OK))
 		return 0;
 	while ((rc = hes_guard_restore(path, &undone, err)) == -EBUSY &&
@@ -82,75 +71,74 @@ static int restore_folder(const char *folder, const char *node, struct hes_err *
 	return rc == -ENOENT ? 0 : rc;
 }
 
-static int put_gpu(const char *node, size_t i, const char *uuid, const struct hes_catalogue *c,
-		   struct hes_err *err)
+/* All that can be planned for. */
+static int put_gpus(const struct hes_app *app, FILE *f, const char *node,
+		    const struct hes_catalogue *c, struct hes_err *err)
 {
 	struct gpus_fleet b = { 0 };
-	char index[24];
-	int rc;
+	int rc = gpus_fleet_load(app, NULL, c, false, &b, err);
 
-	snprintf(index, sizeof(index), "%zu", i);
-	rc = gpus_fleet_load(cli_app(), index, c, false, &b, err);
-	if (!rc)
-		put_line(json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:b, s:b}", "heshare",
-				   HES_VERSION, "node", node, "index", (json_int_t)i, "type",
-				   b.fleet.gpus[0].type->name, "uuid", uuid, "power_limit_mw",
-				   (json_int_t)b.fleet.gpus[0].type->power_limit_mw, "clocks",
-				   b.fleet.gpus[0].type->n_clocks > 1, "mps",
-				   !b.fleet.gpus[0].type->alone));
+	for (size_t i = 0; i < b.fleet.n && !rc; i++) {
+		const struct hes_gpu *g = &b.fleet.gpus[i];
+
+		put_line(f, json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:b, s:b}", "heshare",
+				      HES_VERSION, "node", node, "index",
+				      (json_int_t)strtoull(strrchr(g->name, '/') + 1, NULL, 10),
+				      "type", g->type->name, "uuid", g->uuid, "power_limit_mw",
+				      (json_int_t)g->type->power_limit_mw, "clocks",
+				      g->type->n_clocks > 1, "mps", !g->type->alone));
+	}
 	gpus_fleet_free(&b);
 	return rc;
 }
 
-/* All that can be planned for. */
-static int put_gpus(const char *node, const struct hes_catalogue *c, struct hes_err *err)
-{
-	struct hes_err first = { .code = 0 };
-	struct hes_devices *d = NULL;
-	int rc = app_devices_open(cli_app(), c, &d, err);
-	size_t n = 0;
-
-	for (size_t i = 0; !rc && i < hes_devices_count(d); i++) {
-		struct hes_device_info info;
-		struct hes_err why;
-
-		if (hes_device_info(d, i, &info, &why) || put_gpu(node, i, info.uuid, c, &why)) {
-			fprintf(stderr, "left out: %s\n", why.msg);
-			first = first.code ? first : why;
-		} else {
-			n++;
-		}
-	}
-	if (!rc && !n)
-		rc = hes_fail(err, -ENODEV, "%s", first.msg);
-	hes_devices_close(d);
-	return rc;
-}
-
-int offer_print(const struct hes_catalogue *c, const char *folder)
+int offer_put(const struct hes_app *app, FILE *f, const struct hes_catalogue *c, const char *folder)
 {
 	char node[HES_NAME_MAX] = "";
 	struct hes_err err;
-	int rc = folder && *folder ? restore_folder(folder, own_name(node), &err) : 0;
+	int rc;
 
+	own_name(app, node);
+	rc = folder && *folder ? restore_folder(folder, node, &err) : 0;
 	if (!rc)
-		rc = put_gpus(own_name(node), c, &err);
+		rc = put_gpus(app, f, node, c, &err);
 	if (rc)
-		put_refusal(node, rc == -EBUSY, err.msg);
-	return fflush(stdout) || rc ? 1 : 0;
+		put_line(f,
+			 json_pack("{s:s, s:s, s:b, s:o}", "heshare", HES_VERSION, "node", node,
+				   "busy", rc == -EBUSY, "error", json_sprintf("%.300s", err.msg)));
+	return fflush(f) ? -errno : rc;
 }
 
 /* --- queried --- */
+
+/* A file without a name, in which an answer stays until all of it is there. */
+static int answer_file(void)
+{
+	FILE *f = tmpfile();
+	const int fd = f ? fcntl(fileno(f), F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (f)
+		fclose(f);
+	return fd;
+}
+
+static void close_answers(const struct offer_query *q)
+{
+	if (q->out >= 0)
+		close(q->out);
+	if (q->errors >= 0)
+		close(q->errors);
+}
 
 int offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q,
 	      struct hes_err *err)
 {
 	const char *args[8] = { "gpus", "--offer" };
 	char path[4096];
-	FILE *out = tmpfile(), *errors = tmpfile();
-	struct offer_query query = {
-		.node = node, .out = -1, .errors = -1, .since_s = hes_monotonic_s()
-	};
+	struct offer_query query = { .node = node,
+				     .out = answer_file(),
+				     .errors = answer_file(),
+				     .since_s = hes_monotonic_s() };
 	size_t n = 2;
 
 	if (l->catalogue) {
@@ -162,28 +150,16 @@ int offer_ask(const struct launcher *l, long node, const char *folder, struct of
 		args[n++] = "--restore";
 		args[n++] = path;
 	}
-	if (out && errors) {
-		query.out = fcntl(fileno(out), F_DUPFD_CLOEXEC, 0);
-		query.errors = fcntl(fileno(errors), F_DUPFD_CLOEXEC, 0);
-	}
-	if (out)
-		fclose(out);
-	if (errors)
-		fclose(errors);
 	query.pid = query.out < 0 || query.errors < 0
 			    ? hes_fail(err, -EIO, "no file for the answers of nodes: %s",
 				       strerror(errno))
 			    : launcher_start(l, node, args, query.out, query.errors,
 					     ANSWER_MAX_BYTES, err);
-	if (query.pid > 0) {
+	if (query.pid > 0)
 		*q = query;
-		return 0;
-	}
-	if (query.out >= 0)
-		close(query.out);
-	if (query.errors >= 0)
-		close(query.errors);
-	return (int)query.pid;
+	else
+		close_answers(&query);
+	return query.pid > 0 ? 0 : (int)query.pid;
 }
 
 /* All of a descriptor's file as text; free() it. */
@@ -273,18 +249,38 @@ static void take_line(const struct launcher *l, const struct offer_query *q, con
 	json_decref(doc);
 }
 
-void offer_take(const struct launcher *l, struct offer_query *q, int status, struct offer *v)
+/* Why a node gave no offer. @param said  the last line of its messages; NULL: none */
+static void offer_tell(const struct launcher *l, struct offer *o, int status, bool endless,
+		       const char *said)
 {
-	bool endless = false;
-	char *out = read_all(q->out, &endless), *errors = read_all(q->errors, &endless),
-	     *rest = NULL;
-	const char *why = errors ? last_line(errors) : NULL;
 	/* 255: ssh itself failed. */
 	const bool unreachable = WIFEXITED(status) && WEXITSTATUS(status) == 255 && l->ssh;
 
-	for (size_t i = 0; i < l->n; i++) {
-		if (q->node >= 0 && (size_t)q->node != i)
-			continue;
+	if (endless)
+		snprintf(o->why, sizeof(o->why),
+			 "its answer was cut off at %d MiB; does its shell print something without "
+			 "end?",
+			 ANSWER_MAX_BYTES >> 20);
+	else if (!o->good && !o->why[0])
+		snprintf(o->why, sizeof(o->why), "it did not answer, %s %d%s%.200s%s%.100s%s",
+			 WIFSIGNALED(status) ? "signal" : "exit status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+			 said ? ": " : "", said ? said : "", unreachable ? "" : "; is ",
+			 unreachable ? "" : l->program, unreachable ? "" : " there?");
+	/* One GPU on which no job can run: the node is as good as none. */
+	o->good &= !o->why[0];
+}
+
+void offer_take(const struct launcher *l, struct offer_query *q, int status, struct offer *v)
+{
+	const size_t first = q->node < 0 ? 0 : (size_t)q->node,
+		     end = q->node < 0 ? l->n : (size_t)q->node + 1;
+	bool endless = false;
+	char *out = read_all(q->out, &endless), *errors = read_all(q->errors, &endless),
+	     *rest = NULL;
+	const char *said = errors ? last_line(errors) : NULL;
+
+	for (size_t i = first; i < end; i++) {
 		free(v[i].gpus);
 		v[i] = (struct offer){ .gpus = NULL };
 		memcpy(v[i].node, l->nodes[i], sizeof(v[i].node));
@@ -292,27 +288,11 @@ void offer_take(const struct launcher *l, struct offer_query *q, int status, str
 	for (char *line = out ? strtok_r(out, "\n", &rest) : NULL; line;
 	     line = strtok_r(NULL, "\n", &rest))
 		take_line(l, q, line, v);
-	for (size_t i = 0; i < l->n && endless; i++)
-		if (q->node < 0 || (size_t)q->node == i)
-			snprintf(v[i].why, sizeof(v[i].why),
-				 "its answer was cut off at %d MiB; does its shell print something "
-				 "without end?",
-				 ANSWER_MAX_BYTES >> 20);
-	for (size_t i = 0; i < l->n; i++)
-		if ((q->node < 0 || (size_t)q->node == i) && !v[i].good && !v[i].why[0])
-			snprintf(v[i].why, sizeof(v[i].why),
-				 "it did not answer, %s %d%s%.200s%s%.100s%s",
-				 WIFSIGNALED(status) ? "signal" : "exit status",
-				 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-				 why ? ": " : "", why ? why : "", unreachable ? "" : "; is ",
-				 unreachable ? "" : l->program, unreachable ? "" : " there?");
-	/* One GPU on which no job can run: the node is as good as none. */
-	for (size_t i = 0; i < l->n; i++)
-		v[i].good &= !v[i].why[0];
+	for (size_t i = first; i < end; i++)
+		offer_tell(l, &v[i], status, endless, said);
 	free(out);
 	free(errors);
-	close(q->out);
-	close(q->errors);
+	close_answers(q);
 	q->pid = 0;
 }
 
@@ -322,7 +302,8 @@ void offer_limit(const struct offer_query *q)
 		kill(-q->pid, SIGKILL);
 }
 
-bool offer_is_stopped(void)
+/* Whether SIGINT, SIGTERM or SIGHUP is blocked and waits. */
+static bool is_stopped(void)
 {
 	sigset_t pending;
 
@@ -353,7 +334,7 @@ static int await_all(const struct launcher *l, struct offer_query *q, size_t n, 
 				offer_limit(&q[i]);
 			}
 		}
-		stopped |= offer_is_stopped();
+		stopped |= is_stopped();
 		if (left)
 			nanosleep(&nap, NULL);
 	}
@@ -418,8 +399,8 @@ void offers_free(struct offer *v, size_t n)
 
 /* --- as a fleet --- */
 
-int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c, FILE *notes,
-		 struct gpus_fleet *out, struct hes_err *err)
+int offers_fleet(const struct hes_app *app, const struct offer *v, size_t n,
+		 const struct hes_catalogue *c, struct gpus_fleet *out, struct hes_err *err)
 {
 	struct gpus_fleet b = { 0 };
 	size_t gpus = 0;
@@ -427,11 +408,8 @@ int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c,
 
 	for (size_t i = 0; i < n; i++) {
 		gpus += v[i].good ? v[i].n : 0;
-		if (notes && !v[i].good) {
-			fprintf(notes, "node %s is left out: ", v[i].node);
-			hes_visible_put(notes, 0, v[i].why);
-			fputc('\n', notes);
-		}
+		if (!v[i].good)
+			app_say(app, "node %s is left out: %s", v[i].node, v[i].why);
 	}
 	rc = gpus_fleet_make(&b, "nodes", gpus, err);
 	for (size_t i = 0; i < n && !rc; i++)
@@ -462,19 +440,19 @@ bool offers_wanted(const char *gpus)
 	return gpus && (strcmp(gpus, "slurm") == 0 || strncmp(gpus, "ssh:", 4) == 0);
 }
 
-int offers_fleet_load(const char *how, const char *program, const char *rows,
-		      const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
+int offers_fleet_load(const struct hes_app *app, const char *how, const char *program,
+		      const char *rows, const struct hes_catalogue *c, struct gpus_fleet *out,
 		      struct hes_err *err)
 {
 	struct launcher l = { 0 };
 	struct offer *v = NULL;
-	int rc = launcher_open(how, program, &l, err);
+	int rc = launcher_open(app, how, program, &l, err);
 
 	l.catalogue = rows;
 	if (!rc)
 		rc = offers_load(&l, NULL, &v, err);
 	if (!rc)
-		rc = offers_fleet(v, l.n, c, notes, out, err);
+		rc = offers_fleet(app, v, l.n, c, out, err);
 	offers_free(v, l.n);
 	launcher_close(&l);
 	return rc;

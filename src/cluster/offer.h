@@ -26,11 +26,13 @@ struct offer {
 };
 
 /**
- * Print the offer of this machine on standard output.
+ * Write the offer of this machine.
  * @param folder  restore what a run left there before; "FOLDER/%": in FOLDER/NODE, by the name that
  * Slurm has for this node; may be NULL
+ * @return 0; else there is no GPU to offer, and the offer says why
  */
-int offer_print(const struct hes_catalogue *c, const char *folder);
+int offer_put(const struct hes_app *app, FILE *f, const struct hes_catalogue *c,
+	      const char *folder);
 
 /** A query that is under way. */
 struct offer_query {
@@ -43,8 +45,6 @@ struct offer_query {
 /** Ask a node, or all by one srun (-1). @return 0; errors of launcher_start() */
 int offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q,
 	      struct hes_err *err);
-/** Whether SIGINT, SIGTERM or SIGHUP is blocked and waits. */
-bool offer_is_stopped(void);
 /** End it if it takes too long: its process is killed. */
 void offer_limit(const struct offer_query *q);
 /** The query's process has ended with @status (waitpid): read what it printed, and close its files.
@@ -62,18 +62,18 @@ int offers_load(const struct launcher *l, const char *folder, struct offer **out
 		struct hes_err *err);
 void offers_free(struct offer *v, size_t n);
 
-/** The GPUs of all good offers as a fleet. @param notes  where nodes that are left out are
- * reported; may be NULL */
-int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c, FILE *notes,
-		 struct gpus_fleet *out, struct hes_err *err);
+/** The GPUs of all good offers as a fleet. @param app  gets a sentence for each node that is left
+ * out; may be NULL */
+int offers_fleet(const struct hes_app *app, const struct offer *v, size_t n,
+		 const struct hes_catalogue *c, struct gpus_fleet *out, struct hes_err *err);
 
 /** Whether --gpus names the GPUs of other nodes: "slurm", "ssh:FILE". */
 bool offers_wanted(const char *gpus);
 /** The fleet of all nodes of a launcher, by one query. @param rows  file of @c for the nodes; may
  * be NULL
  * @return errors of launcher_open(), offers_load(), offers_fleet() */
-int offers_fleet_load(const char *how, const char *program, const char *rows,
-		      const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
+int offers_fleet_load(const struct hes_app *app, const char *how, const char *program,
+		      const char *rows, const struct hes_catalogue *c, struct gpus_fleet *out,
 		      struct hes_err *err);
 
 #endif

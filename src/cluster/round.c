@@ -15,7 +15,6 @@
 #include "app/run_identity.h"
 #include "base/clock.h"
 #include "base/plural.h"
-#include "cli/cli.h"
 #include "cluster/head_state.h"
 
 #define OTHER_POLICY "joint" /* where the plan's own cannot plan again */
@@ -81,7 +80,7 @@ static int draft_fleet(const struct head *h, struct draft *d, struct hes_err *er
 	for (size_t i = 0; i < n; i++)
 		if (h->offers[i].good && !h->nodes[i].lost && !h->nodes[i].drained)
 			up[n_up++] = h->offers[i];
-	rc = n_up ? offers_fleet(up, n_up, h->q->catalogue, NULL, &d->fleet, err)
+	rc = n_up ? offers_fleet(NULL, up, n_up, h->q->catalogue, &d->fleet, err)
 		  : hes_fail(err, -ENODEV, "no node is left");
 	free(up);
 	return rc;
@@ -132,7 +131,7 @@ static int draft_plan(const struct head *h, struct draft *d, struct hes_err *err
 				 .seed = h->q->plan->seed,
 				 .power_cap_mw = h->q->plan->power_cap_mw };
 	const struct hes_policy *policy = find_policy(h, &r.prefer, err);
-	const struct app_known_from from = { .app = cli_app(),
+	const struct app_known_from from = { .app = h->q->launcher->app,
 					     .store = hes_store_path(h->q->store),
 					     .predictor = h->q->predictor,
 					     .profiles = h->q->profiles,

@@ -20,26 +20,27 @@
 #define INTERACTIVE_STEP \
 	"4294967290" /* the shell of salloc with LaunchParameters=use_interactive_step */
 
-static const char *job_id(void)
+static const char *job_id(const struct hes_app *app)
 {
-	const char *id = getenv("SLURM_JOB_ID");
+	const char *id = app_variable(app, "SLURM_JOB_ID");
 
 	return id && *id ? id : NULL;
 }
 
-bool slurm_is_job(void)
+bool slurm_is_job(const struct hes_app *app)
 {
-	const char *step = getenv("SLURM_STEP_ID");
+	const char *step = app_variable(app, "SLURM_STEP_ID");
 
-	return job_id() && (!step || strcmp(step, INTERACTIVE_STEP) == 0);
+	return job_id(app) && (!step || strcmp(step, INTERACTIVE_STEP) == 0);
 }
 
-size_t slurm_count_nodes(void)
+size_t slurm_count_nodes(const struct hes_app *app)
 {
-	const char *text = getenv("SLURM_JOB_NUM_NODES");
+	const char *text = app_variable(app, "SLURM_JOB_NUM_NODES");
 	uint64_t n = 0;
 
-	if (!job_id() || !text || hes_parse_u64("SLURM_JOB_NUM_NODES", text, 1, 1000000, &n, NULL))
+	if (!job_id(app) || !text ||
+	    hes_parse_u64("SLURM_JOB_NUM_NODES", text, 1, 1000000, &n, NULL))
 		return 0;
 	return (size_t)n;
 }
@@ -56,12 +57,12 @@ static const char *error_line(char *text)
 	return *at ? at : "failed without a message";
 }
 
-int slurm_call(char *const argv[], char *out, size_t size, struct hes_err *err)
+int slurm_call(const char *const argv[], char *out, size_t size, struct hes_err *err)
 {
 	static const char *const none[] = { NULL };
 	char errors[ERRORS_BYTES] = "";
-	int status = 0, rc = hes_spawn(argv, none, "", errors, sizeof(errors), WAIT_MS, out, size,
-				       &status, err);
+	int status = 0, rc = hes_spawn((char *const *)(uintptr_t)argv, none, "", errors,
+				       sizeof(errors), WAIT_MS, out, size, &status, err);
 
 	if (rc == -ENOENT)
 		hes_fail(err, rc, "%s: not found; Slurm's commands must be in PATH", argv[0]);
@@ -112,13 +113,14 @@ static int split_names(char *text, slurm_name **out, size_t *n, struct hes_err *
 	return 0;
 }
 
-int slurm_nodes(slurm_name **out, size_t *n, struct hes_err *err)
+int slurm_nodes(const struct hes_app *app, slurm_name **out, size_t *n, struct hes_err *err)
 {
-	char *list = getenv("SLURM_JOB_NODELIST"), *text;
-	char *const argv[] = { "scontrol", "show", "hostnames", list, NULL };
+	const char *list = app_variable(app, "SLURM_JOB_NODELIST");
+	const char *const argv[] = { "scontrol", "show", "hostnames", list, NULL };
+	char *text;
 	int rc;
 
-	if (!job_id() || !list)
+	if (!job_id(app) || !list)
 		return hes_fail(err, -ENOENT,
 				"not in a Slurm job: SLURM_JOB_ID is not set; heshare pilot or "
 				"sbatch starts one");
@@ -131,11 +133,11 @@ int slurm_nodes(slurm_name **out, size_t *n, struct hes_err *err)
 	return rc;
 }
 
-void slurm_drained(char *out, size_t size)
+void slurm_drained(const struct hes_app *app, char *out, size_t size)
 {
-	char *list = getenv("SLURM_JOB_NODELIST");
-	char *const argv[] = { "sinfo", "--noheader",          "--Node",      "--nodes",
-			       list,    "--states=drain,fail", "--format=%N", NULL };
+	const char *list = app_variable(app, "SLURM_JOB_NODELIST");
+	const char *const argv[] = { "sinfo", "--noheader",          "--Node",      "--nodes",
+				     list,    "--states=drain,fail", "--format=%N", NULL };
 
 	if (!list || slurm_call(argv, out, size, NULL))
 		*out = '\0';
@@ -173,16 +175,17 @@ double slurm_parse_time(const char *text)
 	return n == 3 ? (double)(v[0] * 3600 + v[1] * 60 + v[2]) : (double)(v[0] * 60 + v[1]);
 }
 
-double slurm_seconds_left(void)
+double slurm_seconds_left(const struct hes_app *app)
 {
 	const double now_s = (double)hes_wall_us() * 1e-6;
-	const char *given = getenv("SLURM_JOB_END_TIME");
-	char *id = getenv("SLURM_JOB_ID"), text[256] = "";
-	char *const argv[] = { "squeue", "--noheader", "--jobs", id, "--format=%L", NULL };
+	const char *given = app_variable(app, "SLURM_JOB_END_TIME");
+	const char *id = job_id(app);
+	char text[256] = "";
+	const char *const argv[] = { "squeue", "--noheader", "--jobs", id, "--format=%L", NULL };
 	uint64_t end_s;
 	double left_s;
 
-	if (!job_id())
+	if (!id)
 		return -1;
 	if (given && !hes_parse_u64("SLURM_JOB_END_TIME", given, 1, INT64_MAX, &end_s, NULL))
 		return (double)end_s > now_s ? (double)end_s - now_s : 0;
@@ -192,7 +195,7 @@ double slurm_seconds_left(void)
 	left_s = slurm_parse_time(text);
 	if (left_s >= 0) {
 		snprintf(text, sizeof(text), "%.0f", now_s + left_s);
-		setenv("SLURM_JOB_END_TIME", text, 1);
+		app_set_variable(app, "SLURM_JOB_END_TIME", text);
 	}
 	return left_s;
 }

@@ -68,13 +68,21 @@ setup() {
 	printf '/* exit(1) would be wrong */\nstatic const char s[] = "printf(x)";\nvoid f(void) { exit(1); }\n' >src/core/job.c
 	check -1
 	[ "${#lines[@]}" -eq 1 ]
-	[[ "$output" == 'src/core/job.c:3: core calls exit();'* ]]
+	[[ "$output" == 'src/core/job.c:3: core uses exit;'* ]]
+	: >src/core/job.c
+	mkdir src/{app,cluster}
+	printf 'void f(FILE *f) { fprintf(f, "a"); fputs("b", stderr); }\n' >src/app/plan.c
+	printf 'void f(FILE *f) { fputs("b", f); getenv("A"); }\n' >src/cluster/part.c
+	check -1
+	[[ "${lines[0]}" == 'src/app/plan.c:1: app uses stderr;'* ]]
+	[[ "${lines[1]}" == 'src/cluster/part.c:1: cluster uses getenv;'* ]]
+	[ "${#lines[@]}" -eq 2 ]
 }
 
 @test "a clock in the simulator is reported" {
 	echo 'long f(void) { return time(0); }' >>src/sim/replayer.c
 	check -1
-	[[ "$output" == 'src/sim/replayer.c:3: sim calls time();'* ]]
+	[[ "$output" == 'src/sim/replayer.c:3: sim uses time;'* ]]
 }
 
 @test "a name used twice and a file that is too long are reported" {

@@ -168,7 +168,7 @@ static int run_gpus(const void *opts, int n_args, char **args)
 	if (rc)
 		rc = cli_fail("gpus", &err);
 	else if (o->offer)
-		rc = offer_print(&c, o->restore);
+		rc = offer_put(cli_app(), stdout, &c, o->restore) ? 1 : 0;
 	else if (o->yaml)
 		rc = gpus_list_rows(&c);
 	else if (o->fleet || o->types)

@@ -299,9 +299,9 @@ static int write_script(const struct pilot *p, struct hes_err *err)
 static int check_submitted(const struct pilot *p, struct hes_err *err)
 {
 	char *text = NULL, ids[IDS_MAX_BYTES + 8] = "--jobs=", user[32], active[4096] = "";
-	char *const argv[] = { "squeue", "--noheader", "--states=PENDING,RUNNING,SUSPENDED",
-			       user,     ids,          "--format=%i",
-			       NULL };
+	const char *const argv[] = { "squeue", "--noheader", "--states=PENDING,RUNNING,SUSPENDED",
+				     user,     ids,          "--format=%i",
+				     NULL };
 	size_t n = 0, others = 0;
 
 	if (hes_file_check_plain(p->submitted, NULL) ||
@@ -339,7 +339,7 @@ static int note_submitted(const struct pilot *p, uint64_t n, struct hes_err *err
 static int submit(const struct pilot *p, uint64_t n_before, char id[24], struct hes_err *err)
 {
 	char text[512] = "", dependency[(MOST_CHAINED + 1) * 40] = "--dependency=";
-	char *argv[6] = { "sbatch", "--parsable" };
+	const char *argv[6] = { "sbatch", "--parsable" };
 	size_t n = 2;
 	int rc;
 
@@ -350,7 +350,7 @@ static int submit(const struct pilot *p, uint64_t n_before, char id[24], struct 
 		argv[n++] = dependency;
 		argv[n++] = "--kill-on-invalid-dep=yes";
 	}
-	argv[n++] = (char *)(uintptr_t)p->script;
+	argv[n++] = p->script;
 	argv[n] = NULL;
 	rc = slurm_call(argv, text, sizeof(text), err);
 	if (!rc && (*text < '1' || *text > '9'))
@@ -401,8 +401,9 @@ static bool has_ended(const char *id, char state[64])
 		"NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE",  "BOOT_FAIL"
 	};
 	char text[512] = "", name[24];
-	char *const argv[] = { "squeue",           "--noheader", "--states=all", "--jobs", name,
-			       "--format=%T (%r)", NULL };
+	const char *const argv[] = { "squeue", "--noheader", "--states=all",
+				     "--jobs", name,         "--format=%T (%r)",
+				     NULL };
 	struct hes_err err;
 
 	snprintf(name, sizeof(name), "%s", id);

@@ -146,7 +146,7 @@ static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_e
 		in->catalogue.types[i].n_clocks = 1;
 	}
 	if (!rc && offers_wanted(o->gpus)) {
-		rc = offers_fleet_load(o->gpus, o->program, o->catalogue, &in->catalogue, stderr,
+		rc = offers_fleet_load(cli_app(), o->gpus, o->program, o->catalogue, &in->catalogue,
 				       &in->gpus, err);
 		in->fleet = in->gpus.fleet;
 	} else if (!rc && o->gpus) {

@@ -509,7 +509,7 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
  * stops its runners. */
 static double stop_time(const struct run_opts *o)
 {
-	const double left_s = o->dry_run || o->stop_file ? -1 : slurm_seconds_left(),
+	const double left_s = o->dry_run || o->stop_file ? -1 : slurm_seconds_left(cli_app()),
 		     now_s = hes_monotonic_s();
 
 	return left_s < 0 ? 0 : left_s > o->before_end_s ? now_s + left_s - o->before_end_s : now_s;
@@ -683,8 +683,9 @@ static int load_inputs(const struct run_opts *o, char **args, const char *jobs, 
 
 	gethostname(in->host, sizeof(in->host) - 1);
 	in->host[strcspn(in->host, ".")] = '\0';
-	in->on_nodes = !o->node && !o->dry_run &&
-		       (o->launcher || (slurm_is_job() && slurm_count_nodes() > 1));
+	in->on_nodes =
+		!o->node && !o->dry_run &&
+		(o->launcher || (slurm_is_job(cli_app()) && slurm_count_nodes(cli_app()) > 1));
 	in->user = run_user_behind_sudo(cli_app());
 	if (!rc)
 		rc = in->of_jobs ? load_jobs_file(o, args[0], in, err)
@@ -692,8 +693,9 @@ static int load_inputs(const struct run_opts *o, char **args, const char *jobs, 
 	if (!rc && !o->dry_run)
 		rc = run_users_check(&in->jobs, err);
 	if (!rc)
-		rc = in->on_nodes ? launcher_open(o->launcher, o->program, &in->launcher, err)
-				  : open_gpus(o, in, err);
+		rc = in->on_nodes
+			     ? launcher_open(cli_app(), o->launcher, o->program, &in->launcher, err)
+			     : open_gpus(o, in, err);
 	in->launcher.catalogue = o->catalogue;
 	return rc || o->dry_run ? rc : open_run(o, args[0], in, err);
 }
