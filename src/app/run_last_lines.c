@@ -14,7 +14,7 @@
 
 #include "base/visible.h"
 #include "launch/job_files.h"
-#include "run/start_jobs.h"
+#include "run/run_files.h"
 
 #define END_BYTES  4096 /* of the file */
 #define LINE_BYTES 200  /* of a line; the rest is left out */

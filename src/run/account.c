@@ -7,7 +7,6 @@
  */
 #include "run/account.h"
 #include "base/grow.h"
-#include "run/steps.h"
 
 #include <errno.h>
 #include <math.h>
@@ -61,11 +60,6 @@ int64_t run_start_up_us(const struct hes_profiles *profiles, const struct hes_gp
 	return (int64_t)(solo.start_s * 1e6);
 }
 
-bool run_is_starting(const struct run_task *t, int64_t now)
-{
-	return !t->begun_us && now - t->attempt.started_us < t->start_up_us;
-}
-
 /* Joules between two readings. @return false: not known */
 static bool between(const struct hes_measured *from, const struct hes_measured *to, double *out)
 {
@@ -90,7 +84,7 @@ static void split_segment(struct run_gpu *g, double joules, double seconds, int6
 		v[i] = (struct hes_sharer){ .end_s = seconds - late_s,
 					    .sm_pct = t->place->sm_pct,
 					    .activity = t->activity,
-					    .starting = run_is_starting(t, now) };
+					    .starting = task_is_starting(t, now) };
 		idle_s = fmin(idle_s, late_s);
 	}
 	if (hes_attribute_known(joules, g->planned->type->idle_power_mw * 1e-3, seconds, v,
@@ -230,7 +224,7 @@ void run_look(const struct run_meter *m, struct run_task *t)
 	t->progress_us = run_now_us(m->clock);
 	if (!t->begun_us) {
 		t->begun_us = t->progress_us;
-		t->begun_part = fmax(run_part_done(t), 0);
+		t->begun_part = fmax(task_part_done(t), 0);
 	}
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct run_rate *p = &s->rates[i];

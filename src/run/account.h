@@ -34,9 +34,6 @@ double run_rate_us(const struct run_rate *p);
 /** Read the progress that a job has printed. */
 void run_look(const struct run_meter *m, struct run_task *t);
 
-/** Whether a running job has not begun to work, by its progress and its profile. */
-bool run_is_starting(const struct run_task *t, int64_t now);
-
 /** The start-up of a job by its profile, us; 0: not known. */
 int64_t run_start_up_us(const struct hes_profiles *profiles, const struct hes_gpu_type *type,
 			const struct hes_job *job);

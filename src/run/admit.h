@@ -29,8 +29,8 @@ struct run_place {
 	void *task;     /* the caller's */
 	uint32_t batch; /* ascending */
 	uint32_t sm_pct;
-	uint32_t clock_mhz; /* to lock; RUN_UNLOCKED: none */
-	uint32_t held_mhz;  /* that the plan counts with where none is locked; 0: not known */
+	uint32_t clock_mhz;    /* to lock; RUN_UNLOCKED: none */
+	uint32_t expected_mhz; /* that the plan counts with where none is locked; 0: not known */
 	uint32_t memory_mib;
 	uint32_t user; /* whose it is: an MPS daemon serves one user at a time; all the same without
 			  MPS */

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 
 #include "base/texts.h"
-#include "run/children.h"
 #include "run/environment.h"
 
 void run_usage_reset(struct run_task *t, uint32_t limit_mib)
@@ -72,49 +71,50 @@ static void usage_sum(struct run_gpu *g)
 	}
 }
 
-/* MPS itself keeps a job with a single process to its limit. */
-static void usage_check(struct runner *r, struct run_gpu *g, struct run_task *t)
+/* Of a job with a single process MPS itself keeps the limit. */
+static bool usage_exceeds(const struct run_log *log, struct run_gpu *g, struct run_task *t)
 {
 	if (!t->limit_mib || t->most_mib <= t->limit_mib || t->contexts < 2 || t->place->alone ||
 	    t->ending != ENDING_OWN)
-		return;
+		return false;
 	hes_text_add(t->seen, sizeof(t->seen), "",
 		     "its %" PRIu32 " processes used %" PRIu32 " MiB of %s; it ", t->contexts,
 		     t->most_mib, run_gpu_name(g));
 	seen_add_limit(t, t);
 	t->place->alone = true;
-	run_tell(&r->log, "job %s: %s; %s", t->job->id, t->seen,
+	run_tell(log, "job %s: %s; %s", t->job->id, t->seen,
 		 g->n_running > 1 ? "it is ended, because its co-runners need the rest"
 				  : "no other job starts there while it runs");
-	if (g->n_running > 1)
-		run_end(r, t, ENDING_MEMORY);
+	return g->n_running > 1;
 }
 
-void run_usage_look(struct runner *r, struct run_gpu *g)
+uint32_t run_usage_look(const struct hes_devices *d, const struct run_log *log, struct run_gpu *g)
 {
 	struct hes_member_rule rules[HES_MAX_SHARING + 1];
+	uint32_t exceed = 0;
 	size_t n;
 
 	if (g->lost || !g->n_running || (!g->mps.on && g->n_running < 2))
-		return;
+		return 0;
 	n = run_member_rules(g, rules);
-	if (hes_contexts_look(r->q->devices, g->device, rules, n, &g->contexts, NULL))
-		return;
+	if (hes_contexts_look(d, g->device, rules, n, &g->contexts, NULL))
+		return 0;
 	usage_sum(g);
 	for (uint32_t i = 0; i < g->n_running; i++)
-		usage_check(r, g, g->running[i]);
+		exceed |= (uint32_t)usage_exceeds(log, g, g->running[i]) << i;
+	return exceed;
 }
 
 /* In a container the driver may list processes that /proc does not have. Where the job has no
  * others they are its own. */
-int run_usage_look_alone(struct runner *r, struct run_gpu *g)
+int run_usage_look_alone(const struct hes_devices *d, struct run_gpu *g)
 {
 	struct hes_member_rule rules[HES_MAX_SHARING + 1];
 	struct run_task *t = g->running[0];
 	size_t n = run_member_rules(g, rules);
 	uint32_t own = 0, others = 0, hidden = 0;
 	uint64_t bytes = 0;
-	int rc = hes_contexts_look(r->q->devices, g->device, rules, n, &g->contexts, NULL);
+	int rc = hes_contexts_look(d, g->device, rules, n, &g->contexts, NULL);
 
 	if (rc)
 		return rc;
@@ -147,7 +147,7 @@ static struct run_use usage_of(const struct run_task *t)
 	};
 }
 
-static void judge_own(struct run_task *t)
+static bool judge_own(struct run_task *t)
 {
 	if (t->lack == RUN_LACK_CLIENTS) {
 		hes_text_add(t->seen, sizeof(t->seen), "",
@@ -163,34 +163,35 @@ static void judge_own(struct run_task *t)
 	}
 	/* Alone it has neither limit. */
 	t->place->alone |= t->lack == RUN_LACK_CLIENTS || t->limit_mib;
+	return false;
 }
 
-static void judge_taken(struct run_task *t, const struct run_task *taker)
+static bool judge_taken(struct run_task *t, const struct run_task *taker)
 {
 	hes_text_add(t->seen, sizeof(t->seen), "", "%s",
 		     t->lack == RUN_LACK_CLIENTS ? "MPS had no place for another client"
 						 : "the GPU had no memory left");
-	t->verdict = HES_VERDICT_CO_FAILED;
 	t->place->alone = true;
 	t->excuse = t->seen;
 	if (!taker) {
 		hes_text_add(t->seen, sizeof(t->seen), "",
 			     ", although its co-runners kept to their limits");
-		return;
+		return true;
 	}
 	hes_text_add(t->seen, sizeof(t->seen), "", ": %" PRIu32 " process%s of job %s",
 		     taker->contexts, taker->contexts == 1 ? "" : "es", taker->job->id);
 	if (t->lack == RUN_LACK_CLIENTS) {
 		hes_text_add(t->seen, sizeof(t->seen), "",
 			     " were there, and MPS serves 48 or 60 on a GPU");
-		return;
+		return true;
 	}
 	hes_text_add(t->seen, sizeof(t->seen), "", " used %" PRIu32 " MiB, and it ",
 		     taker->most_mib);
 	seen_add_limit(t, taker);
+	return true;
 }
 
-void run_judge_lack(struct run_gpu *g, uint32_t failed)
+bool run_judge_lack(struct run_gpu *g, uint32_t failed)
 {
 	struct run_use use[HES_MAX_SHARING];
 	struct run_task *t = g->trial.v[failed];
@@ -201,7 +202,6 @@ void run_judge_lack(struct run_gpu *g, uint32_t failed)
 	taker = run_find_taker(use, g->trial.n, failed, t->lack, g->queue.memory_mib);
 	t->seen[0] = '\0';
 	if (taker == (long)failed || t->co_failures >= RUN_MAX_CO_FAILURES)
-		judge_own(t);
-	else
-		judge_taken(t, taker < 0 ? NULL : g->trial.v[taker]);
+		return judge_own(t);
+	return judge_taken(t, taker < 0 ? NULL : g->trial.v[taker]);
 }

@@ -8,7 +8,8 @@
 #ifndef HES_RUN_GPU_MEMORY_H
 #define HES_RUN_GPU_MEMORY_H
 
-#include "run/run_state.h"
+#include "run/run_gpu.h"
+#include "run/run_log.h"
 
 /** An attempt begins with a limit of its memory; 0: none. */
 void run_usage_reset(struct run_task *t, uint32_t limit_mib);
@@ -16,18 +17,22 @@ void run_usage_reset(struct run_task *t, uint32_t limit_mib);
 /** Whose the processes on a GPU are: 0 its MPS daemon, then the jobs that run. @return how many */
 size_t run_member_rules(const struct run_gpu *g, struct hes_member_rule out[HES_MAX_SHARING + 1]);
 
-/** See what the jobs of a shared GPU use. End a job that uses more than its limit while others
- * share its GPU. */
-void run_usage_look(struct runner *r, struct run_gpu *g);
+/**
+ * See what the jobs of a shared GPU use.
+ * @return bits, one a running job: it uses more than its limit while others share its GPU, so it is
+ * to be ended
+ */
+uint32_t run_usage_look(const struct hes_devices *d, const struct run_log *log, struct run_gpu *g);
 
 /** See what the job uses that has a GPU to itself. @return 0; 1 others have contexts there, too;
  * errors of hes_contexts_look() */
-int run_usage_look_alone(struct runner *r, struct run_gpu *g);
+int run_usage_look_alone(const struct hes_devices *d, struct run_gpu *g);
 
 /**
  * Judge a job of a trial that did not get memory, or a place among the clients of MPS: it reached a
  * limit of its own, or another job took too much. t->seen says which. It is tried again alone.
+ * @return whether another job took it: t->excuse is set
  */
-void run_judge_lack(struct run_gpu *g, uint32_t failed);
+bool run_judge_lack(struct run_gpu *g, uint32_t failed);
 
 #endif

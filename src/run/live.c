@@ -1,6 +1,5 @@
 /*
- * live.c - the state of a run for others: live.json in its folder; see steps.h, live.h and
- * heshare/run.h.
+ * live.c - the state of a run for others: live.json in its folder; see live.h and heshare/run.h.
  *
  * The file is replaced as a whole. It is not synced to the disk: after a crash the journal counts.
  * A run that cannot write it goes on without.
@@ -17,7 +16,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "run/live.h"
-#include "run/steps.h"
 
 #define LIVE_FILE      "live.json"
 #define LIVE_NEW       ".live.json"
@@ -26,101 +24,79 @@
 
 /* --- written --- */
 
-int64_t run_left_us(const struct runner *r, int64_t now)
+int64_t run_left_us(const struct run_live_of *x, int64_t now)
 {
-	/* A plan that is made again knows what was late. */
-	double stretch = r->counts.planned_us > 0 && !r->q->replan
-				 ? r->counts.took_us / r->counts.planned_us
-				 : 1;
+	const struct run_tasks *ts = x->tasks;
+	const double stretch =
+		ts->planned_us > 0 && !x->plans_again ? ts->took_us / ts->planned_us : 1;
 	int64_t last_us = 0, left_us;
 
-	for (size_t i = 0; i < r->n_tasks; i++) {
-		if (r->tasks[i]->state >= TASK_DONE)
+	for (size_t i = 0; i < ts->n; i++) {
+		if (task_state(ts->v[i]) >= TASK_DONE)
 			continue;
-		if (r->tasks[i]->unknown)
+		if (ts->v[i]->unknown)
 			return 0;
-		if (r->tasks[i]->planned_end_us > last_us)
-			last_us = r->tasks[i]->planned_end_us;
+		if (ts->v[i]->planned_end_us > last_us)
+			last_us = ts->v[i]->planned_end_us;
 	}
 	left_us = (int64_t)((double)last_us * stretch) - now;
 	return left_us > 0 ? left_us : 0;
 }
 
 /* Joules up to now, with those since the account last looked. @return false: not known */
-static bool joules_so_far(const struct runner *r, const struct run_gpu *g, double *out)
+static bool joules_so_far(const struct run_live_of *x, const struct run_gpu *g, double *out)
 {
 	const struct hes_measured *last = &g->energy.last;
 	struct hes_measured now;
 
 	if (g->energy.missing || g->lost)
 		return false;
-	hes_window_look_at(r->meter.window, g->energy.metered, &now);
+	hes_window_look_at(x->meter->window, g->energy.metered, &now);
 	*out = (double)(g->before.busy_mj + g->before.idle_mj) * 1e-3 + g->energy.busy_j +
 	       g->energy.idle_j + now.energy_j - last->energy_j;
 	return true;
 }
 
-static void look_at_gpu(const struct runner *r, const struct run_gpu *g,
+static void look_at_gpu(const struct run_live_of *x, const struct run_gpu *g,
 			struct hes_run_live_gpu *out)
 {
 	struct hes_reading now = { 0 };
 
 	snprintf(out->gpu, sizeof(out->gpu), "%s", run_gpu_name(g));
-	out->has_energy = joules_so_far(r, g, &out->energy_j);
+	out->has_energy = joules_so_far(x, g, &out->energy_j);
 	if (!g->lost)
-		hes_device_read(r->q->devices, g->device, HES_HAS_POWER | HES_HAS_CLOCK, &now,
+		hes_device_read(x->gpus->devices, g->device, HES_HAS_POWER | HES_HAS_CLOCK, &now,
 				NULL);
 	out->has_power = now.has & HES_HAS_POWER;
 	out->power_w = now.power_mw * 1e-3;
 	out->clock_mhz = now.has & HES_HAS_CLOCK ? now.clock_mhz : 0;
 }
 
-double run_part_done(const struct run_task *t)
-{
-	if (!t->progress.known || !t->progress.iterations || t->job->whole_run)
-		return -1;
-	return fmin((double)t->progress.iterations / (double)t->job->iterations, 1);
-}
-
-/* The time to the first line is of the start-up. A job without a line for long is taken to need as
- * long again. */
-int64_t run_job_left_us(const struct run_task *t, int64_t now)
-{
-	const double part = run_part_done(t), since_us = (double)(now - t->progress_us);
-
-	if (part <= t->begun_part || t->progress_us <= t->begun_us)
-		return t->attempt.started_us + t->planned_end_us - t->planned_start_us - now;
-	return (int64_t)fmax((double)(t->progress_us - t->begun_us) * (1 - part) /
-					     (part - t->begun_part) -
-				     since_us,
-			     since_us);
-}
-
 static void look_at_job(const struct run_task *t, int64_t now, struct hes_run_live_job *out)
 {
 	memcpy(out->job, t->job->id, sizeof(out->job));
-	out->done = run_part_done(t);
+	out->done = task_part_done(t);
 	out->iterations = t->progress.iterations;
-	out->left_us = t->unknown && out->done < 0 ? 0 : run_job_left_us(t, now);
+	out->left_us = t->unknown && out->done < 0 ? 0 : task_left_us(t, now);
 }
 
-void run_live_write(const struct runner *r, int64_t now)
+void run_live_write(const struct run_live_of *x, int64_t now)
 {
 	struct hes_run_live l = { .at_us = hes_wall_us(),
 				  .now_us = now,
-				  .left_us = run_left_us(r, now),
-				  .gpus = calloc(r->n_gpus + 1, sizeof(*l.gpus)),
-				  .jobs = calloc(r->n_tasks + 1, sizeof(*l.jobs)) };
+				  .left_us = run_left_us(x, now),
+				  .gpus = calloc(x->gpus->n + 1, sizeof(*l.gpus)),
+				  .jobs = calloc(x->tasks->n + 1, sizeof(*l.jobs)) };
 
-	for (; l.gpus && l.jobs && l.n_gpus < r->n_gpus; l.n_gpus++) {
-		const struct run_gpu *g = &r->gpus[l.n_gpus];
+	for (; l.gpus && l.jobs && l.n_gpus < x->gpus->n; l.n_gpus++) {
+		const struct run_gpu *g = &x->gpus->v[l.n_gpus];
 
-		look_at_gpu(r, g, &l.gpus[l.n_gpus]);
+		look_at_gpu(x, g, &l.gpus[l.n_gpus]);
 		for (uint32_t k = 0; k < g->n_running; k++)
 			look_at_job(g->running[k], now, &l.jobs[l.n_jobs++]);
 	}
 	if (l.gpus && l.jobs)
-		run_live_put(&r->folder, r->log.run->id, &l);
+		run_live_put(x->log->folder, x->log->run->id, &l);
 	hes_run_live_free(&l);
 }
 
@@ -177,11 +153,6 @@ void run_live_remove(const struct hes_job_folder *folder)
 {
 	unlinkat(folder->fd, LIVE_NEW, 0);
 	unlinkat(folder->fd, LIVE_FILE, 0);
-}
-
-void run_live_end(const struct runner *r)
-{
-	run_live_remove(&r->folder);
 }
 
 /* --- read --- */

@@ -1,6 +1,6 @@
 /*
  * loop.c - the event loop of a run: ends of processes, signals, the end of the guard, times; see
- * steps.h.
+ * run_state.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,16 +10,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "run/children.h"
-#include "run/result.h"
-#include "run/solo_point.h"
-#include "run/start_jobs.h"
-#include "run/steps.h"
-#include "run/gpu_memory.h"
+#include "run/run_state.h"
 
-#define EVENTS       64
-#define LONGEST_US   60000000
-#define UNMATCHED_US 300000000 /* after which a pattern is reported that matched no line */
+#define EVENTS     64
+#define LONGEST_US 60000000
 #define LOOK_US                                                                                \
 	1000000 /* between two looks at the output of jobs, for jobs that were added and for a \
 		   request to stop */
@@ -40,19 +34,19 @@ static int watch_guard(struct runner *r)
 
 static void end_running(struct runner *r)
 {
-	for (size_t i = 0; i < r->n_gpus; i++)
-		for (uint32_t k = 0; k < r->gpus[i].n_running; k++)
-			run_end(r, r->gpus[i].running[k], ENDING_STOP);
+	for (size_t i = 0; i < r->gpus.n; i++)
+		for (uint32_t k = 0; k < r->gpus.v[i].n_running; k++)
+			run_end(&r->children, r->gpus.v[i].running[k], ENDING_STOP);
 }
 
 static void stop_run(struct runner *r, const char *why)
 {
-	r->events.stopping++;
-	if (r->events.stopping == 1)
+	r->stop.signals++;
+	if (r->stop.signals == 1)
 		run_tell(&r->log,
 			 "%sstopping: no job starts any more, %zu that run are requested to end; a "
 			 "second signal kills them",
-			 why, r->counts.running);
+			 why, r->tasks.running);
 	end_running(r);
 }
 
@@ -80,7 +74,7 @@ static void take_signals(struct runner *r)
 /* Requests to stop that are no signals. */
 static void look_for_stop(struct runner *r)
 {
-	if (r->events.stopping)
+	if (r->stop.signals)
 		return;
 	if (r->q->stop_s > 0 && hes_monotonic_s() >= r->q->stop_s)
 		stop_run(r, "the time limit is near; ");
@@ -103,7 +97,7 @@ static void renew_guard(struct runner *r)
 			 "the guard that restores the GPUs died and cannot be started again, so "
 			 "nothing new starts: %s",
 			 err.msg);
-		r->events.stopping += !r->events.stopping;
+		r->stop.signals += !r->stop.signals;
 		return;
 	}
 	if (rc)
@@ -125,12 +119,12 @@ static int64_t task_time(const struct run_task *t)
 
 static int64_t next_time(const struct runner *r)
 {
-	const int64_t keep_us = r->counts.running ? r->meter.keep_us : RUN_NEVER_US;
+	const int64_t keep_us = r->tasks.running ? r->meter.keep_us : RUN_NEVER_US;
 	int64_t next = sooner(r->log.retry_us, sooner(r->events.look_us, keep_us));
 
-	next = sooner(next, run_replan_time(r));
-	for (size_t i = 0; i < r->n_gpus; i++) {
-		const struct run_gpu *g = &r->gpus[i];
+	next = sooner(next, run_replan_time(&r->replans));
+	for (size_t i = 0; i < r->gpus.n; i++) {
+		const struct run_gpu *g = &r->gpus.v[i];
 
 		next = sooner(next, g->n_running ? g->lock.verify_us : RUN_NEVER_US);
 		next = sooner(next, g->trial.open ? g->trial.until_us : RUN_NEVER_US);
@@ -144,13 +138,13 @@ static int64_t next_time(const struct runner *r)
 static void tell_progress(const struct runner *r, int64_t now)
 {
 	const struct hes_run_progress p = {
-		.jobs = r->n_tasks,
-		.done = r->counts.done,
-		.failed = r->counts.failed,
-		.early = r->counts.early,
-		.running = r->counts.running,
+		.jobs = r->tasks.n,
+		.done = r->tasks.done,
+		.failed = r->tasks.failed,
+		.early = r->tasks.early,
+		.running = r->tasks.running,
 		.now_us = now,
-		.left_us = run_left_us(r, now),
+		.left_us = run_left_us(&r->live, now),
 	};
 
 	if (r->q->listener.progress)
@@ -161,45 +155,37 @@ static void look_at_all(struct runner *r, int64_t now)
 {
 	struct hes_err err;
 
-	for (size_t i = 0; i < r->n_gpus; i++) {
-		for (uint32_t k = 0; k < r->gpus[i].n_running; k++) {
-			run_look(&r->meter, r->gpus[i].running[k]);
-			if (now - r->gpus[i].running[k]->attempt.started_us > UNMATCHED_US)
-				run_tell_unmatched(r, r->gpus[i].running[k]);
-		}
-		run_segment_settle(&r->meter, &r->gpus[i]);
-		run_usage_look(r, &r->gpus[i]);
-		run_observe(r, &r->gpus[i], now);
-	}
+	for (size_t i = 0; i < r->gpus.n; i++)
+		run_children_look(&r->children, &r->gpus.v[i], now);
 	r->events.look_us = now + LOOK_US;
-	run_replan_look(r, now);
+	run_replan_look(&r->replans, now);
 	look_for_stop(r);
 	tell_progress(r, now);
-	run_live_write(r, now);
+	run_live_write(&r->live, now);
 	/* Both read profiles, to which a planner at work may add. */
-	if (r->log.held || r->replanning.planning)
+	if (r->log.paused || r->replans.planning)
 		return;
 	/* What fails is tried again. */
-	if (now >= r->samples_us)
-		run_learn(r, &err);
-	if (!r->events.stopping && run_take_added(r, &err))
-		run_hold(&r->log, &err);
+	if (now >= r->samples.look_us)
+		run_learn(&r->samples, &err);
+	if (!r->stop.signals && run_take_added(&r->intake, &err))
+		run_pause(&r->log, &err);
 }
 
 static void pass_task(struct runner *r, struct run_task *t, int64_t now)
 {
 	if (now >= t->stuck_us)
-		run_set_aside(r, t);
+		run_set_aside(&r->children, t);
 	if (now >= run_observe_next_us(t)) {
 		run_look(&r->meter, t);
-		run_observe(r, t->gpu, now);
+		run_observe(&r->observer, t->gpu, now);
 	}
 	if (now >= t->deadline_us) {
-		run_end(r, t, r->q->for_us ? ENDING_OVER : ENDING_TIMEOUT);
+		run_end(&r->children, t, r->q->for_us ? ENDING_OVER : ENDING_TIMEOUT);
 	} else if (now >= t->kill_us) {
-		run_end(r, t, t->ending);
+		run_end(&r->children, t, t->ending);
 		/* If it could not be watched its end is no event. */
-		run_reap(r, t);
+		run_reap(&r->children, t);
 	}
 }
 
@@ -210,13 +196,13 @@ static void pass_times(struct runner *r)
 	if (now >= r->events.look_us)
 		look_at_all(r, now);
 	if (now >= r->meter.keep_us)
-		run_keep_joules(r, now);
+		run_keep_joules(&r->results, now);
 	if (now >= r->log.retry_us) {
 		r->log.retry_us = RUN_NEVER_US;
-		r->log.held = false;
+		r->log.paused = false;
 	}
-	for (size_t i = 0; i < r->n_gpus; i++) {
-		struct run_gpu *g = &r->gpus[i];
+	for (size_t i = 0; i < r->gpus.n; i++) {
+		struct run_gpu *g = &r->gpus.v[i];
 
 		if (g->n_running && now >= g->lock.verify_us)
 			run_verify_clock(&r->settings, g);
@@ -229,15 +215,15 @@ static void pass_times(struct runner *r)
 
 static void note_all_ends(struct runner *r)
 {
-	for (size_t i = 0; i < r->n_gpus; i++)
-		for (uint32_t k = 0; k < r->gpus[i].n_running; k++)
-			run_note_end(r, r->gpus[i].running[k]);
+	for (size_t i = 0; i < r->gpus.n; i++)
+		for (uint32_t k = 0; k < r->gpus.v[i].n_running; k++)
+			run_note_end(&r->children, r->gpus.v[i].running[k]);
 }
 
 static int wait_for_events(struct runner *r, struct hes_err *err)
 {
 	struct epoll_event events[EVENTS];
-	int64_t from_us, left_us;
+	int64_t from_us, left_us, woken_us;
 	int n;
 
 	watch_guard(r);
@@ -248,24 +234,24 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 
 	if (n < 0 && errno != EINTR)
 		return hes_fail(err, -errno, "cannot wait for jobs: %s", strerror(errno));
-	r->events.woken_us = run_now_us(&r->clock);
+	woken_us = run_clock_wake(&r->clock);
 	for (int i = 0; i < n; i++)
 		if (events[i].data.ptr && events[i].data.ptr != r &&
-		    events[i].data.ptr != &r->replanning)
-			run_note_end(r, events[i].data.ptr);
+		    events[i].data.ptr != &r->replans)
+			run_note_end(&r->children, events[i].data.ptr);
 	/* It was stopped: a job may have ended whose event comes next. */
-	if (r->events.woken_us > from_us + left_us + LOOK_US)
+	if (woken_us > from_us + left_us + LOOK_US)
 		note_all_ends(r);
 	for (int i = 0; i < n; i++) {
 		/* Signals have no pointer, the guard has the run's, a process its task's. */
 		if (!events[i].data.ptr)
 			take_signals(r);
-		else if (events[i].data.ptr == &r->replanning)
-			run_replan_made(r);
+		else if (events[i].data.ptr == &r->replans)
+			run_replan_made(&r->replans);
 		else if (events[i].data.ptr == r)
 			renew_guard(r);
 		else
-			run_reap(r, events[i].data.ptr);
+			run_reap(&r->children, events[i].data.ptr);
 	}
 	pass_times(r);
 	return 0;
@@ -273,15 +259,14 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 
 static bool run_is_over(const struct runner *r)
 {
-	size_t waiting = r->n_tasks - r->counts.done - r->counts.failed - r->counts.early;
 
-	if (r->counts.running > r->counts.stuck || r->n_ended ||
-	    (r->replanning.planning && !r->events.stopping))
+	if (r->tasks.running > r->tasks.stuck || r->tasks.n_ended ||
+	    (r->replans.planning && !r->stop.signals))
 		return false;
-	if (!waiting || r->events.stopping)
+	if (!run_tasks_left(&r->tasks) || r->stop.signals)
 		return true;
-	for (size_t i = 0; i < r->n_gpus; i++)
-		if (!r->gpus[i].lost && !r->gpus[i].stuck && !run_admit_over(&r->gpus[i].queue))
+	for (size_t i = 0; i < r->gpus.n; i++)
+		if (run_gpu_is_usable(&r->gpus.v[i]) && !run_admit_over(&r->gpus.v[i].queue))
 			return false;
 	return true;
 }
@@ -289,22 +274,20 @@ static bool run_is_over(const struct runner *r)
 /* Whether jobs were added since the last look. */
 static bool took_more(struct runner *r)
 {
-	const size_t n = r->n_tasks;
+	const size_t n = r->tasks.n;
 
-	return !r->events.stopping && !run_take_added(r, NULL) && r->n_tasks > n;
+	return !r->stop.signals && !run_take_added(&r->intake, NULL) && r->tasks.n > n;
 }
 
 /* Jobs that wait elsewhere may come to a GPU that has none: its MPS daemon stays. */
 static void settle_gpus(struct runner *r)
 {
-	const struct run_counts *c = &r->counts;
-	const bool may_come =
-		r->q->replan && r->n_tasks > c->done + c->failed + c->early + c->running;
+	const bool may_come = r->q->replan && run_tasks_left(&r->tasks) > r->tasks.running;
 
-	for (size_t i = 0; i < r->n_gpus; i++) {
-		run_settle_clock(&r->settings, &r->gpus[i]);
-		if (run_admit_over(&r->gpus[i].queue) && !may_come)
-			run_close_gpu(&r->settings, &r->gpus[i]);
+	for (size_t i = 0; i < r->gpus.n; i++) {
+		run_settle_clock(&r->settings, &r->gpus.v[i]);
+		if (run_admit_over(&r->gpus.v[i].queue) && !may_come)
+			run_close_gpu(&r->settings, &r->gpus.v[i]);
 	}
 }
 
@@ -317,11 +300,10 @@ int run_loop(struct runner *r, struct hes_err *err)
 	look_for_stop(r);
 	/* The end of a job may let others start; a start may fail at once. */
 	for (;;) {
-		run_finish(r);
-		if (!r->events.stopping && !r->log.held &&
-		    (r->q->replan ? run_replan(r, err) : run_move_jobs(r, err)))
-			run_hold(&r->log, err);
-		if (run_start(r))
+		run_finish(&r->results);
+		if (!r->stop.signals && !r->log.paused && run_replan(&r->replans, err))
+			run_pause(&r->log, err);
+		if (run_start(&r->starter, run_replan_is_near(&r->replans)))
 			continue;
 		settle_gpus(r);
 		if (run_is_over(r)) {
@@ -332,8 +314,8 @@ int run_loop(struct runner *r, struct hes_err *err)
 		rc = wait_for_events(r, err);
 		if (rc)
 			return rc;
-		rc = run_blocked(&r->log, r->counts.running > r->counts.stuck,
-				 r->events.stopping > 0, err);
+		rc = run_blocked(&r->log, r->tasks.running > r->tasks.stuck, r->stop.signals > 0,
+				 err);
 		if (rc)
 			return rc;
 	}

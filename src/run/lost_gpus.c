@@ -1,10 +1,8 @@
 /*
- * lost_gpus.c - move waiting jobs of a GPU that is lost to other GPUs of the run; see steps.h.
- *
- * On a GPU of the same type what was planned holds: jobs of a batch stay together, with their
- * shares and clock. On another type nothing is known of sharing: each job runs alone, at the
- * default clock. Each goes where the least work waits.
+ * lost_gpus.c - a plan for the jobs that wait for a lost GPU; see lost_gpus.h.
  */
+#include "run/lost_gpus.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,35 +10,52 @@
 #include <string.h>
 
 #include "base/plural.h"
-#include "base/texts.h"
-#include "run/steps.h"
 
-#define NAMES_SHOWN 200 /* bytes of a message */
+/* The moves so far, and what waits on each GPU with them. */
+struct moves {
+	const struct run_gpus *gpus;
+	struct hes_plan plan;
+	struct load {
+		double work_us; /* of the whole GPU */
+		int64_t end_us; /* planned end of its last job */
+	} * loads;
+	size_t n;
+};
 
-static struct run_task *task_of(const struct run_place *p)
+static const struct run_task *task_of(const struct run_place *p)
 {
 	return p->task;
 }
 
-static double planned_us(const struct run_task *t)
+static struct load load_of(const struct run_gpu *g)
 {
-	return (double)(t->planned_end_us - t->planned_start_us);
+	struct load x = { 0 };
+
+	for (size_t i = 0; i < g->queue.n; i++) {
+		const struct run_place *p = &g->queue.v[i];
+		const struct run_task *t = p->task;
+
+		if (p->state != RUN_OVER)
+			x.work_us += (double)task_planned_us(t) * p->sm_pct / 100;
+		x.end_us = t->planned_end_us > x.end_us ? t->planned_end_us : x.end_us;
+	}
+	return x;
 }
 
-static bool waits(const struct run_place *p)
+static int moves_make(struct moves *m, const struct run_gpus *gs, struct hes_err *err)
 {
-	return p->state == RUN_WAITING && task_of(p)->state == TASK_WAITING;
+	*m = (struct moves){ .gpus = gs, .loads = calloc(gs->n + 1, sizeof(*m->loads)) };
+	if (!m->loads || hes_plan_init(&m->plan, gs->fleet->n))
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", gs->n);
+	for (size_t i = 0; i < gs->n; i++)
+		m->loads[i] = load_of(&gs->v[i]);
+	return 0;
 }
 
-/* Time of the whole GPU that its jobs still take. */
-static double work_left_us(const struct run_gpu *g)
+static void moves_free(struct moves *m)
 {
-	double sum = 0;
-
-	for (size_t i = 0; i < g->queue.n; i++)
-		if (g->queue.v[i].state != RUN_OVER)
-			sum += planned_us(task_of(&g->queue.v[i])) * g->queue.v[i].sm_pct / 100;
-	return sum;
+	hes_plan_finish(&m->plan);
+	free(m->loads);
 }
 
 static bool is_same_type(const struct run_gpu *a, const struct run_gpu *b)
@@ -68,153 +83,122 @@ static bool has_memory(const struct run_gpu *g, const struct run_gpu *from,
 
 /* The GPU for a job: of the same type if there is one, with the least work. @return NULL: none has
  * the memory */
-static struct run_gpu *choose_gpu(struct runner *r, const struct run_gpu *from,
+static struct run_gpu *choose_gpu(const struct moves *m, const struct run_gpu *from,
 				  const struct run_task *t)
 {
 	struct run_gpu *best = NULL;
 
-	for (size_t i = 0; i < r->n_gpus; i++) {
-		struct run_gpu *g = &r->gpus[i];
+	for (size_t i = 0; i < m->gpus->n; i++) {
+		struct run_gpu *g = &m->gpus->v[i];
 
-		if (g->lost || g->stuck || !has_memory(g, from, t))
+		if (!run_gpu_is_usable(g) || !has_memory(g, from, t))
 			continue;
 		if (!best || is_same_type(g, from) > is_same_type(best, from) ||
 		    (is_same_type(g, from) == is_same_type(best, from) &&
-		     work_left_us(g) < work_left_us(best)))
+		     m->loads[i].work_us < m->loads[best - m->gpus->v].work_us))
 			best = g;
 	}
 	return best;
 }
 
-static int64_t planned_end_us(const struct run_gpu *g)
+static void batch_add(struct hes_batch *b, struct run_task *t, bool same, int64_t us)
 {
-	int64_t end = 0;
-
-	for (size_t i = 0; i < g->queue.n; i++) {
-		const struct run_task *t = task_of(&g->queue.v[i]);
-
-		end = t->planned_end_us > end ? t->planned_end_us : end;
-	}
-	return end;
+	b->jobs[b->n++] = (struct hes_placement){
+		.job = (uint32_t)t->index,
+		.sm_pct = same ? t->place->sm_pct : 100,
+		.start_us = b->start_us,
+		.end_us = b->start_us + us,
+		.activity_mw = same ? (uint32_t)(t->activity * 1e3) : 0,
+		.energy_mj = t->planned_mj,
+	};
+	b->end_us = b->start_us + us > b->end_us ? b->start_us + us : b->end_us;
+	b->energy_mj += t->planned_mj;
+	b->unknown |= t->unknown;
+	/* Alone from now on: its place says so where it goes. */
+	t->place->alone |= !same;
 }
 
-/* Jobs of one batch of a lost GPU to the end of another's queue. */
-static int move_batch(struct runner *r, struct run_gpu *from, struct run_gpu *to,
-		      struct run_place *const *places, size_t n, struct hes_err *err)
+/* Jobs of one batch of a lost GPU behind what waits on another. */
+static int move_batch(struct moves *m, const struct run_gpu *from, const struct run_gpu *to,
+		      struct run_task *const *v, size_t n, struct hes_err *err)
 {
-	const bool same = is_same_type(from, to), fresh = !to->queue.n;
-	const double longer = same ? 1 : stretch(from, to);
-	const uint32_t last = fresh ? 0 : to->queue.v[to->queue.n - 1].batch + 1;
-	int64_t start = planned_end_us(to);
-	int rc = run_queue_grow(&to->queue, n, err);
-
-	if (rc)
-		return rc;
-	if (fresh) {
-		to->queue.together = from->queue.together;
-		to->queue.shares_pct = from->queue.shares_pct;
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct run_task *t = task_of(places[i]);
-		const int64_t us = (int64_t)(planned_us(t) * longer);
-		const struct run_place p = {
-			.batch = last + (same && !to->queue.together ? 0 : (uint32_t)i),
-			.sm_pct = same ? places[i]->sm_pct : 100,
-			.clock_mhz = same ? places[i]->clock_mhz : RUN_UNLOCKED,
-			.alone = places[i]->alone || !same,
-		};
-
-		t->planned_start_us = start;
-		t->planned_end_us = start + us;
-		start += same ? 0 : us;
-		t->activity = same ? t->activity : 0;
-		places[i]->task = NULL;
-		run_task_place(r, t, to, &p, to->queue.n);
-	}
-	return 0;
-}
-
-/* Write down where the jobs are now. @param from  where they were */
-static int note_moved(struct runner *r, const struct run_gpu *from, struct run_task *const *v,
-		      size_t n, struct hes_err *err)
-{
-	int rc = hes_journal_begin(r->log.journal, err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < n && !rc; i++) {
-		rc = run_note_place(r, v[i], err);
-		if (!rc)
-			rc = run_act(&r->log, run_gpu_name(v[i]->gpu), v[i]->job->id, err,
-				     "moved from %s, which is lost", run_gpu_name(from));
-	}
-	return hes_journal_end(r->log.journal, rc, err);
-}
-
-/* One message for each GPU that got jobs. */
-static void tell_moved(const struct runner *r, const struct run_gpu *from,
-		       struct run_task *const *v, size_t n)
-{
-	for (size_t g = 0; g < r->n_gpus; g++) {
-		char names[NAMES_SHOWN + HES_NAME_MAX] = "";
-		size_t many = 0;
-
-		for (size_t i = 0; i < n; i++) {
-			if (v[i]->gpu != &r->gpus[g])
-				continue;
-			if (strlen(names) < NAMES_SHOWN)
-				hes_text_add(names, sizeof(names), ", ", "%s", v[i]->job->id);
-			many++;
-		}
-		if (many)
-			run_tell(&r->log,
-				 "%zu waiting job%s of %s, which is lost, moved to %s: %s%s", many,
-				 hes_s(many), run_gpu_name(from), run_gpu_name(&r->gpus[g]), names,
-				 strlen(names) < NAMES_SHOWN ? "" : ", ...");
-	}
-}
-
-/* @param moved  room for all tasks */
-static int move_all(struct runner *r, struct run_gpu *from, struct run_task **moved, size_t *n,
-		    struct hes_err *err)
-{
-	struct run_queue *q = &from->queue;
+	const bool same = is_same_type(from, to);
+	struct load *load = &m->loads[to - m->gpus->v];
+	const size_t at = run_fleet_index(m->gpus, to);
+	struct hes_queue *queue = &m->plan.queues[at];
+	const struct run_queue *like = to->queue.n ? &to->queue : &from->queue;
+	struct hes_batch b = { .start_us = load->end_us };
 	int rc = 0;
 
+	queue->together = like->together;
+	queue->shares_pct = like->shares_pct;
+	for (size_t i = 0; i < n && !rc; i++) {
+		const struct run_place *p = v[i]->place;
+		const int64_t us =
+			(int64_t)((double)task_planned_us(v[i]) * (same ? 1 : stretch(from, to)));
+
+		b.unlocked = !same || p->clock_mhz == RUN_UNLOCKED;
+		b.clock_mhz = !same ? 0 : b.unlocked ? p->expected_mhz : p->clock_mhz;
+		batch_add(&b, v[i], same, us);
+		load->work_us += (double)us * b.jobs[b.n - 1].sm_pct / 100;
+		load->end_us = b.end_us > load->end_us ? b.end_us : load->end_us;
+		if (same && !queue->together && i + 1 < n)
+			continue;
+		rc = hes_plan_append(&m->plan, at, &b);
+		b = (struct hes_batch){ .start_us = same ? b.start_us : b.end_us };
+	}
+	m->n += n;
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", n) : 0;
+}
+
+/* @param batch  tasks of one batch of @from that have not moved, with @first before all; room for
+ * HES_MAX_SHARING. @return how many go with it */
+static size_t batch_of(const struct run_gpu *from, size_t first, const struct run_gpu *to,
+		       const bool *moved, struct run_task **batch)
+{
+	const struct run_queue *q = &from->queue;
+	size_t n = 0;
+
+	for (size_t k = first; k < q->n && q->v[k].batch == q->v[first].batch; k++)
+		if (task_waits(task_of(&q->v[k])) && n < HES_MAX_SHARING && !moved[k] &&
+		    has_memory(to, from, task_of(&q->v[k])))
+			batch[n++] = q->v[k].task;
+	return n;
+}
+
+static int move_all(struct moves *m, const struct run_gpu *from, struct hes_err *err)
+{
+	const struct run_queue *q = &from->queue;
+	bool *moved = calloc(q->n + 1, sizeof(*moved));
+	int rc = moved ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", q->n);
+
 	for (size_t i = 0; i < q->n && !rc; i++) {
-		struct run_place *batch[HES_MAX_SHARING];
-		struct run_gpu *to =
-			waits(&q->v[i]) ? choose_gpu(r, from, task_of(&q->v[i])) : NULL;
-		const uint32_t number = q->v[i].batch;
-		size_t many = 0;
+		struct run_task *batch[HES_MAX_SHARING];
+		const struct run_gpu *to = !moved[i] && task_waits(task_of(&q->v[i]))
+						   ? choose_gpu(m, from, task_of(&q->v[i]))
+						   : NULL;
+		size_t n;
 
 		if (!to)
 			continue;
-		/* The rest of its batch goes with it. */
-		for (size_t k = i; k < q->n && q->v[k].batch == number; k++)
-			if (q->v[k].task && waits(&q->v[k]) && many < HES_MAX_SHARING &&
-			    has_memory(to, from, task_of(&q->v[k]))) {
-				moved[*n + many] = task_of(&q->v[k]);
-				batch[many++] = &q->v[k];
-			}
-		rc = move_batch(r, from, to, batch, many, err);
-		*n += rc ? 0 : many;
-		while (i + 1 < q->n && !q->v[i + 1].task)
-			i++;
+		n = batch_of(from, i, to, moved, batch);
+		for (size_t k = 0; k < n; k++)
+			moved[batch[k]->place - q->v] = true;
+		rc = move_batch(m, from, to, batch, n, err);
 	}
-	run_queue_close_ranks(q);
+	free(moved);
 	return rc;
 }
 
 /* Say once why jobs of a lost GPU wait while other GPUs of the run work. */
-static void tell_unmoved(struct runner *r, struct run_gpu *from)
+static void tell_unmoved(const struct run_places *ps, struct run_gpu *from)
 {
 	size_t unknown = 0, large = 0, others = 0;
 
-	for (size_t i = 0; i < r->n_gpus; i++)
-		others += !r->gpus[i].lost && !r->gpus[i].stuck;
+	for (size_t i = 0; i < ps->gpus->n; i++)
+		others += run_gpu_is_usable(&ps->gpus->v[i]);
 	for (size_t i = 0; i < from->queue.n; i++)
-		if (waits(&from->queue.v[i]))
+		if (task_waits(task_of(&from->queue.v[i])))
 			*(hes_job_memory_mib(task_of(&from->queue.v[i])->job) ? &large
 									      : &unknown) += 1;
 	if (!from->lost || from->n_running || from->unmoved_reported || !others ||
@@ -222,48 +206,38 @@ static void tell_unmoved(struct runner *r, struct run_gpu *from)
 		return;
 	from->unmoved_reported = true;
 	if (unknown)
-		run_tell(&r->log,
+		run_tell(ps->log,
 			 "%zu job%s of %s cannot move: how much memory %s need%s is not known, and "
-			 "no "
-			 "other GPU of the run has %" PRIu32 " MiB; write memory_mib into the jobs "
-			 "file, then: heshare run PLAN JOBS --resume",
+			 "no other GPU of the run has %" PRIu32 " MiB; write memory_mib into the "
+			 "jobs file, then: heshare run PLAN JOBS --resume",
 			 unknown, hes_s(unknown), run_gpu_name(from), unknown == 1 ? "it" : "they",
 			 unknown == 1 ? "s" : "", from->planned->type->memory_mib);
 	if (large)
-		run_tell(&r->log,
+		run_tell(ps->log,
 			 "%zu job%s of %s cannot move: no other GPU of the run has the memory",
 			 large, hes_s(large), run_gpu_name(from));
 }
 
-static bool has_moving(struct runner *r, const struct run_gpu *g)
+int run_move_jobs(struct run_places *ps, struct hes_err *err)
 {
-	for (size_t i = 0; g->lost && i < g->queue.n; i++)
-		if (waits(&g->queue.v[i]) && choose_gpu(r, g, task_of(&g->queue.v[i])))
-			return true;
-	return false;
-}
-
-int run_move_jobs(struct runner *r, struct hes_err *err)
-{
-	struct run_task **moved = NULL;
+	struct moves m;
 	int rc = 0;
+	bool lost = false;
 
-	for (size_t i = 0; i < r->n_gpus && !rc; i++) {
-		size_t n = 0;
-
-		if (!has_moving(r, &r->gpus[i])) {
-			tell_unmoved(r, &r->gpus[i]);
-			continue;
-		}
-		if (!moved)
-			moved = calloc(r->n_tasks + 1, sizeof(struct run_task *));
-		rc = moved ? move_all(r, &r->gpus[i], moved, &n, err)
-			   : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", r->n_tasks);
-		tell_moved(r, &r->gpus[i], moved, n);
-		if (!rc)
-			rc = note_moved(r, &r->gpus[i], moved, n, err);
-		tell_unmoved(r, &r->gpus[i]);
-	}
-	free(moved);
+	for (size_t i = 0; i < ps->gpus->n; i++)
+		lost |= ps->gpus->v[i].lost;
+	if (!lost)
+		return 0;
+	for (size_t i = 0; i < ps->tasks->n; i++)
+		ps->tasks->v[i]->index = i;
+	rc = moves_make(&m, ps->gpus, err);
+	for (size_t i = 0; i < ps->gpus->n && !rc; i++)
+		if (ps->gpus->v[i].lost)
+			rc = move_all(&m, &ps->gpus->v[i], err);
+	if (!rc && m.n)
+		rc = run_places_apply(ps, &m.plan, NULL, err);
+	for (size_t i = 0; i < ps->gpus->n; i++)
+		tell_unmoved(ps, &ps->gpus->v[i]);
+	moves_free(&m);
 	return rc;
 }

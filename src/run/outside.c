@@ -40,7 +40,7 @@ static size_t name_foreign(const struct hes_contexts *all, uint64_t since, char 
 	return n;
 }
 
-static size_t find_foreign(const struct runner *r, const struct run_gpu *g, uint64_t since,
+static size_t find_foreign(const struct hes_devices *d, const struct run_gpu *g, uint64_t since,
 			   char out[NAMES_MAX])
 {
 	struct hes_member_rule rules[HES_MAX_SHARING + 1];
@@ -48,23 +48,23 @@ static size_t find_foreign(const struct runner *r, const struct run_gpu *g, uint
 	const size_t n_rules = run_member_rules(g, rules);
 	size_t n;
 
-	if (hes_contexts_look(r->q->devices, g->device, rules, n_rules, &all, NULL))
+	if (hes_contexts_look(d, g->device, rules, n_rules, &all, NULL))
 		return 0;
 	n = name_foreign(&all, since, out);
 	hes_contexts_free(&all);
 	return n;
 }
 
-void run_tell_foreign(struct runner *r)
+void run_tell_foreign(const struct run_gpus *gs, const struct run_log *log)
 {
 	char names[NAMES_MAX];
 
-	for (size_t i = 0; i < r->n_gpus; i++) {
-		const struct run_gpu *g = &r->gpus[i];
-		size_t n = g->queue.n ? find_foreign(r, g, 0, names) : 0;
+	for (size_t i = 0; i < gs->n; i++) {
+		const struct run_gpu *g = &gs->v[i];
+		size_t n = g->queue.n ? find_foreign(gs->devices, g, 0, names) : 0;
 
 		if (n)
-			run_tell(&r->log,
+			run_tell(log,
 				 "%s is not free: %s ha%s a context there and belong%s to no job "
 				 "of this run: jobs share the GPU with it, and are slower or run "
 				 "out of memory",
@@ -72,29 +72,30 @@ void run_tell_foreign(struct runner *r)
 	}
 }
 
-void run_name_outside(struct runner *r, struct run_task *t)
+void run_name_outside(const struct hes_devices *d, const struct run_log *log, struct run_task *t)
 {
 	char names[NAMES_MAX];
 	/* The contexts that may do the job's work. */
-	size_t n = t->began ? find_foreign(r, t->gpu, t->began, names) : 0;
+	size_t n = t->began ? find_foreign(d, t->gpu, t->began, names) : 0;
 
 	t->outside = n;
 	if (n)
-		run_tell(&r->log,
+		run_tell(log,
 			 "job %s has ended, but %s on %s began after it and belong%s to no job: "
 			 "the job's work may go on there",
 			 t->job->id, names, run_gpu_name(t->gpu), n == 1 ? "s" : "");
 }
 
-bool run_waits_for_outside(struct runner *r, struct run_task *t)
+bool run_waits_for_outside(const struct hes_devices *d, const struct run_log *log,
+			   struct run_task *t)
 {
 	char names[NAMES_MAX];
 
-	if (!t->tries || !t->began || !find_foreign(r, t->gpu, t->began, names))
+	if (!t->tries || !t->began || !find_foreign(d, t->gpu, t->began, names))
 		return false;
 	if (!t->waits_outside)
 		run_tell(
-			&r->log,
+			log,
 			"job %s is not started again yet: %s on %s began after its first attempt "
 			"and may still do its work; end it, as with docker stop or kill, or let it "
 			"end; then the job starts",

@@ -6,16 +6,18 @@
 #ifndef HES_RUN_OUTSIDE_H
 #define HES_RUN_OUTSIDE_H
 
-#include "run/run_state.h"
+#include "run/run_gpu.h"
+#include "run/run_log.h"
 
 /** Name all contexts on the GPUs of the run that belong to none of its jobs, before any starts. */
-void run_tell_foreign(struct runner *r);
+void run_tell_foreign(const struct run_gpus *gs, const struct run_log *log);
 /** Name them at the end of a job. */
-void run_name_outside(struct runner *r, struct run_task *t);
+void run_name_outside(const struct hes_devices *d, const struct run_log *log, struct run_task *t);
 /**
  * Whether a job that was tried before must wait, because what it began may still run: a second copy
  * would work on the same files. Reported once.
  */
-bool run_waits_for_outside(struct runner *r, struct run_task *t);
+bool run_waits_for_outside(const struct hes_devices *d, const struct run_log *log,
+			   struct run_task *t);
 
 #endif

@@ -4,7 +4,7 @@
  * Above idle power a GPU draws at most the sum of its jobs' activities. Jobs that share draw less;
  * by how much is known of the plan as a whole: its predicted power, as a part of the sum of the
  * activities at its highest. This part holds for as much activity as was planned on a GPU at a
- * time, and for more. So the jobs of a plan that keeps its cap are held only where more runs
+ * time, and for more. So the jobs of a plan that keeps its cap wait only where more runs
  * together than was planned to.
  */
 #include "run/power_cap.h"
@@ -90,7 +90,7 @@ void run_cap_replan(struct run_cap *c, const struct hes_plan *p, const struct he
 	const struct run_cap before = *c;
 
 	run_cap_init(c, p, f, here, gpus);
-	c->held = before.held;
+	c->delayed = before.delayed;
 	c->earlier_over_us = before.earlier_over_us;
 	c->earlier_peak_mw = before.earlier_peak_mw;
 }
@@ -113,7 +113,7 @@ static double gpu_w(const struct run_cap *c, const struct run_gpu *g, const stru
 		const struct run_place *p = &g->queue.v[i];
 		const struct run_task *t = p->task;
 
-		if (p->state != RUN_STARTED || t->stuck)
+		if (p->state != RUN_STARTED || task_state(t) == TASK_STUCK)
 			continue;
 		sum += activity_of(type, t->activity, p->sm_pct);
 		(*n_started)++;
@@ -124,8 +124,8 @@ static double gpu_w(const struct run_cap *c, const struct run_gpu *g, const stru
 	return fmin(type->idle_power_mw * 1e-3 + sum, type->power_limit_mw * 1e-3);
 }
 
-bool run_cap_holds(struct run_cap *c, const struct run_gpu *gpus, size_t n,
-		   const struct run_task *t, double now_w, double *out_w)
+bool run_cap_delays(struct run_cap *c, const struct run_gpu *gpus, size_t n,
+		    const struct run_task *t, double now_w, double *out_w)
 {
 	double before = 0, with = 0;
 	size_t n_started = 0, ignored = 0;

@@ -14,9 +14,10 @@
 struct run_cap {
 	double cap_w;     /* for the GPUs here; 0: none */
 	double scale;     /* predicted watts for a watt of activity where jobs share, at most 1 */
-	int64_t limit_us; /* jobs that are planned to start later wait for one that is held */
+	int64_t limit_us; /* jobs that are planned to start later wait for one that waits for the
+			     cap */
 	int64_t next_us;  /* the same, of this round */
-	size_t held;      /* jobs that were held */
+	size_t delayed;   /* jobs that had to wait */
 	int64_t earlier_over_us; /* of earlier sessions: struct hes_run */
 	uint64_t earlier_peak_mw;
 };
@@ -41,7 +42,7 @@ void run_cap_round(struct run_cap *c);
  * @param now_w  measured power of the GPUs; 0: not known
  * @param out_w  the power with the job
  */
-bool run_cap_holds(struct run_cap *c, const struct run_gpu *gpus, size_t n,
-		   const struct run_task *t, double now_w, double *out_w);
+bool run_cap_delays(struct run_cap *c, const struct run_gpu *gpus, size_t n,
+		    const struct run_task *t, double now_w, double *out_w);
 
 #endif

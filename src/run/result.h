@@ -1,20 +1,34 @@
 /*
- * result.h - results of jobs that ended, into the journal.
+ * result.h - results of tasks that ended, and what GPUs and attempts have taken so far, into the
+ * journal.
  */
 #ifndef HES_RUN_RESULT_H
 #define HES_RUN_RESULT_H
 
-#include "run/run_state.h"
+#include "run/plan_again.h"
+#include "run/solo_point.h"
+#include "run/verdict.h"
+
+struct run_results {
+	struct run_log *log;
+	struct run_tasks *tasks;
+	struct run_gpus *gpus;
+	struct run_meter *meter;
+	const struct run_cap *cap;
+	const struct run_observer *observer;
+	struct run_judge *judge;
+	struct run_replans *replans; /* hear of tasks that are over */
+};
 
 /** Judge the tasks that have ended and write the results down. */
-void run_finish(struct runner *r);
+void run_finish(struct run_results *rs);
 /** Write down what all GPUs and running attempts have taken so far. */
-int run_keep_gpus(struct runner *r, struct hes_err *err);
+int run_keep_gpus(struct run_results *rs, struct hes_err *err);
 /**
  * The same from time to time, without waiting for the disk: when the runner dies, the joules since
  * then are lost, those of the jobs and those of the meter.
  */
-void run_keep_joules(struct runner *r, int64_t now);
+void run_keep_joules(struct run_results *rs, int64_t now);
 /** The time to the next of these writes. */
 int64_t run_keep_pause_us(int64_t now);
 

@@ -23,6 +23,12 @@ int64_t run_now_us(const struct run_clock *c)
 	return c->offset_us + (int64_t)((hes_monotonic_s() - c->mono_s) * 1e6);
 }
 
+int64_t run_clock_wake(struct run_clock *c)
+{
+	c->woken_us = run_now_us(c);
+	return c->woken_us;
+}
+
 void run_clock_begin(struct run_clock *c, const struct hes_job_folder *folder, const char *boot)
 {
 	char line[LINE_MAX_BYTES];

@@ -15,11 +15,14 @@
 struct run_clock {
 	double mono_s; /* the monotonic clock when the run was at offset_us */
 	int64_t offset_us;
-	int64_t boot_us; /* since the machine's start, when the run was at 0; RUN_NEVER_US: not
-			    known */
+	int64_t woken_us; /* when the last event came, by run_clock_wake() */
+	int64_t boot_us;  /* since the machine's start, when the run was at 0; RUN_NEVER_US: not
+			     known */
 };
 
 int64_t run_now_us(const struct run_clock *c);
+/** An event has come. @return the time */
+int64_t run_clock_wake(struct run_clock *c);
 
 /** The first jobs of a new run start now: its time is 0. Keeps the moment in @folder for those who
  * resume the run. */

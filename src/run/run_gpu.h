@@ -1,8 +1,6 @@
 /*
- * run_gpu.h - the jobs and GPUs of a run: the data that its parts share.
- *
- * A task is a job of the plan on this machine. Each sub-struct has one owner: the file named with
- * it changes it, the others read it.
+ * run_gpu.h - the GPUs of a run: the data that its mechanisms share. Each sub-struct has one owner:
+ * the file named with it changes it, the others read it.
  */
 #ifndef HES_RUN_RUN_GPU_H
 #define HES_RUN_RUN_GPU_H
@@ -14,100 +12,7 @@
 #include "heshare/run.h"
 #include "launch/contexts.h"
 #include "launch/guard.h"
-#include "launch/progress.h"
-#include "run/admit.h"
-#include "run/run_clock.h"
-#include "run/failure_rules.h"
-
-enum run_task_state {
-	TASK_WAITING,
-	TASK_RUNNING,
-	TASK_ENDED,  /* no verdict yet */
-	TASK_JUDGED, /* not in the journal yet */
-	TASK_DONE,
-	TASK_FAILED, /* given up */
-	TASK_EARLY,  /* ended early: not tried again */
-};
-
-enum run_ending {
-	ENDING_OWN,     /* by itself */
-	ENDING_TIMEOUT, /* we ended it */
-	ENDING_STOP,
-	ENDING_OVER,   /* we ended it: its time, of the request, is over */
-	ENDING_MEMORY, /* we ended it: all its processes together used more than its limit */
-	ENDING_LEFT,   /* by itself; processes that it left are being killed */
-};
-
-struct run_gpu;
-struct run_observed;
-
-struct run_task {
-	/* From the plan. */
-	const struct hes_job *job;
-	const char *command;
-	struct run_gpu *gpu;
-	struct run_place *place; /* in the GPU's queue */
-	int64_t planned_start_us, planned_end_us;
-	uint64_t planned_mj;
-	int64_t limit_us;            /* of an attempt; RUN_NEVER_US: none */
-	int64_t expected_end_us;     /* of a running job, when it was last planned around */
-	double activity;             /* to split joules by */
-	int64_t start_up_us;         /* by its profile; 0: none, or unknown */
-	bool unknown;                /* nothing is known of it: it runs alone, without a limit */
-	struct hes_run_added *added; /* not from the plan: owns job and command */
-	bool unplaced;               /* it was added without a place, and is not planned yet */
-
-	/* plan_again.c, while it places jobs again. */
-	size_t index; /* among the tasks */
-	const struct run_gpu *before;
-	bool was_alone;
-
-	/* The attempt that runs, or ran last. */
-	enum run_task_state state;
-	struct hes_attempt attempt;
-	bool alone; /* it began with its GPU to itself, as the next one may have to */
-	double energy_j;
-	bool energy_missing;
-	struct hes_child child;
-	struct hes_progress progress;
-	unsigned mps_daemon;  /* that it was started with: 1 is the GPU's first; 0: none */
-	int64_t progress_us;  /* when progress was last read; 0: never in this attempt */
-	int64_t begun_us;     /* when it was read first; 0 as above */
-	double begun_part;    /* of its work, done by then */
-	uint64_t output_from; /* bytes of output of earlier attempts */
-	int64_t deadline_us, kill_us;
-	int64_t stuck_us; /* when a killed job counts as stuck; RUN_NEVER_US: it is not killed */
-	bool stuck;       /* killed and still there: its GPU is set aside until it ends */
-	enum run_ending ending;
-	struct hes_child_end end;
-	int64_t ended_us;
-	int64_t late_us; /* from its end until this program saw it */
-	enum hes_verdict verdict;
-	/* gpu_memory.c: what it has on its GPU, all its processes together. */
-	uint32_t limit_mib;              /* of memory, behind MPS; 0: none */
-	uint32_t most_mib, contexts;     /* most that were seen */
-	enum run_lack lack;              /* what it did not get, when it failed */
-	char seen[HES_JOURNAL_SEEN_MAX]; /* why it ended early, or lacked something; "": neither */
-
-	struct run_observed *observed; /* solo_point.c: alone on its GPU; NULL: nothing was seen */
-
-	const char *excuse; /* of HES_VERDICT_CO_FAILED: what failed, "its MPS server ended" */
-	size_t outside;     /* contexts that may do its work, seen at its end (outside.c) */
-	bool waits_outside; /* it had to wait for outside.c; reported */
-	bool held;          /* it had to wait for the power cap; reported */
-	bool over;          /* with the verdict: not tried again */
-	bool decided;       /* over is known and reported */
-
-	/* All attempts. */
-	unsigned tries;
-	uint64_t iterations; /* of the last that ended in this session, by its progress lines; 0:
-				none seen */
-	uint64_t began;   /* start of the process of its first attempt, clock ticks since boot; 0:
-			     none in this boot */
-	unsigned charged; /* failures of its own in this life of the run */
-	unsigned co_failures;   /* failures with others */
-	unsigned killed_starts; /* killed before the command ran */
-};
+#include "run/run_task.h"
 
 /* Progress of a job within a segment: iterations between two of its lines. */
 struct run_rate {
@@ -167,7 +72,7 @@ struct run_mps {
 	unsigned gone; /* daemons that ended or did not answer */
 };
 
-/* verdict.c: jobs that ran together when one of them failed, while the cause is not known. */
+/* children.c: jobs that ran together when one of them failed, while the cause is not known. */
 struct run_trial {
 	bool open;
 	int64_t from_us, until_us;
@@ -200,10 +105,23 @@ struct run_gpu {
 	bool closed;    /* all jobs are over, the GPU is restored */
 };
 
-/** As the journal has it: a job of which nothing is known has no planned time. */
-static inline int64_t run_planned_end_us(const struct run_task *t)
+/** All GPUs of a run, in the order of the fleet. */
+struct run_gpus {
+	struct run_gpu *v;
+	size_t n;
+	const struct hes_devices *devices;
+	const struct hes_fleet *fleet; /* of the plan: other machines' GPUs, too */
+};
+
+static inline size_t run_fleet_index(const struct run_gpus *gs, const struct run_gpu *g)
 {
-	return t->unknown ? t->planned_start_us : t->planned_end_us;
+	return (size_t)(g->planned - gs->fleet->gpus);
+}
+
+/** Whether jobs may start there. */
+static inline bool run_gpu_is_usable(const struct run_gpu *g)
+{
+	return !g->lost && !g->stuck;
 }
 
 static inline const char *run_gpu_name(const struct run_gpu *g)

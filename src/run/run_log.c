@@ -48,13 +48,21 @@ void run_retry(struct run_log *l, const struct hes_err *err)
 	snprintf(l->why, sizeof(l->why), "%s", err->msg);
 }
 
-void run_hold(struct run_log *l, const struct hes_err *err)
+void run_pause(struct run_log *l, const struct hes_err *err)
 {
-	if (!l->hold_reported)
+	if (!l->pause_reported)
 		run_tell(l, "the journal cannot be written, so nothing new starts until it can: %s",
 			 err->msg);
-	l->held = l->hold_reported = true;
+	l->paused = l->pause_reported = true;
 	run_retry(l, err);
+}
+
+void run_go_on(struct run_log *l)
+{
+	if (l->pause_reported)
+		run_tell(l, "the journal can be written again");
+	l->pause_reported = false;
+	l->blocked_us = RUN_NEVER_US;
 }
 
 int run_blocked(struct run_log *l, bool runs, bool stopping, struct hes_err *err)

@@ -1,6 +1,7 @@
 /*
  * run_samples.c - samples from a run: the time of an iteration and the power of the GPU in each
- * segment; see steps.h.
+ * segment; see
+ * run_samples.h.
  *
  * A sample needs the progress of its job and profiles of all jobs of the segment. It has the power
  * of the co-runners without the job, so there must be another segment with only them.
@@ -13,18 +14,18 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "core/co_run_text.h"
-#include "run/steps.h"
+#include "run/run_samples.h"
 
 #define LEAST_US 60000000 /* of progress: output is read every second */
 #define LEAST_S  30       /* of power */
 #define LEARN_US 60000000 /* between two looks for samples */
 
-static bool profile_of(const struct runner *r, const struct run_gpu *g, const struct run_task *task,
-		       struct hes_profile *out)
+static bool profile_of(const struct run_samples *s, const struct run_gpu *g,
+		       const struct run_task *task, struct hes_profile *out)
 {
 	const struct hes_job *job = task->job;
 
-	return !hes_profile_find(r->q->profiles, job->workload, job->batch_size,
+	return !hes_profile_find(s->profiles, job->workload, job->batch_size,
 				 g->planned->type->name, out, NULL);
 }
 
@@ -67,7 +68,7 @@ static bool power_without(const struct run_gpu *g, const struct run_segment *s,
 	return false;
 }
 
-static bool make_sample(const struct runner *r, const struct run_gpu *g,
+static bool make_sample(const struct run_samples *of, const struct run_gpu *g,
 			const struct run_segment *s, const struct run_rate *p,
 			struct hes_sample *out)
 {
@@ -78,7 +79,7 @@ static bool make_sample(const struct runner *r, const struct run_gpu *g,
 
 	/* What the lines of a job without iterations count is not that of its profile. */
 	if (p->task->job->whole_run || !p->seen || run_rate_us(p) < LEAST_US ||
-	    p->last <= p->first || !is_metered(s) || !profile_of(r, g, p->task, &x.task))
+	    p->last <= p->first || !is_metered(s) || !profile_of(of, g, p->task, &x.task))
 		return false;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct run_task *t = s->rates[i].task;
@@ -89,7 +90,7 @@ static bool make_sample(const struct runner *r, const struct run_gpu *g,
 			x.sm_pct = sm_pct;
 			continue;
 		}
-		if (!profile_of(r, g, s->rates[i].task, &solo))
+		if (!profile_of(of, g, s->rates[i].task, &solo))
 			return false;
 		hes_load_add(&x.co_runners, g->planned->type, &solo, sm_pct, mhz);
 		hes_co_run_text_job(jobs[n++], solo.workload, solo.batch_size, sm_pct);
@@ -116,7 +117,7 @@ static int samples_add(struct hes_samples *out, const struct hes_sample *s, stru
 
 /* Segments that have ended. One may lack the power without a job, or a profile, that a later one
  * brings. */
-static int learn_gpu(struct runner *r, struct run_gpu *g, struct hes_err *err)
+static int learn_gpu(struct run_samples *of, struct run_gpu *g, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -129,57 +130,56 @@ static int learn_gpu(struct runner *r, struct run_gpu *g, struct hes_err *err)
 		struct hes_sample x;
 
 		for (uint32_t j = 0; j < s->n && !rc; j++) {
-			if (s->rates[j].learnt || !make_sample(r, g, s, &s->rates[j], &x))
+			if (s->rates[j].learnt || !make_sample(of, g, s, &s->rates[j], &x))
 				continue;
-			rc = samples_add(&r->samples, &x, err);
+			rc = samples_add(&of->v, &x, err);
 			s->rates[j].learnt = !rc;
 		}
 	}
 	return rc;
 }
 
-int run_deliver(struct runner *r, struct hes_delivery *d, struct hes_err *err)
+int run_deliver(struct run_samples *s, struct hes_delivery *d, struct hes_err *err)
 {
 	char name[HES_STORE_ORIGIN_NAME], driver[HES_DRIVER_MAX];
-	const char *file = strrchr(r->log.run->plan, '/');
+	const char *file = strrchr(s->log->run->plan, '/');
 	struct hes_delivered done;
 	int rc;
 
-	hes_devices_driver(r->q->devices, driver);
-	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", r->log.run->id,
-		 file ? file + 1 : r->log.run->plan, driver);
+	hes_devices_driver(s->gpus->devices, driver);
+	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", s->log->run->id,
+		 file ? file + 1 : s->log->run->plan, driver);
 	d->source = HES_SOURCE_MEASURED;
 	d->at_us = hes_wall_us();
 	d->name = name;
-	d->into = r->origin;
-	rc = hes_store_add(r->q->store, d, &done, err);
+	d->into = s->origin;
+	rc = hes_store_add(s->store, d, &done, err);
 	/* Somebody may have removed that delivery. */
 	if (rc == -EINVAL && d->into) {
-		d->into = r->origin = 0;
-		rc = hes_store_add(r->q->store, d, &done, err);
+		d->into = s->origin = 0;
+		rc = hes_store_add(s->store, d, &done, err);
 	}
 	if (!rc && done.origin)
-		r->origin = done.origin;
+		s->origin = done.origin;
 	if (rc != -EINVAL && rc != -ERANGE && rc != -EEXIST)
 		return rc;
-	run_tell(&r->log, "what was measured is not kept: %s", err->msg);
+	run_tell(s->log, "what was measured is not kept: %s", err->msg);
 	return 0;
 }
 
-int run_learn(struct runner *r, struct hes_err *err)
+int run_learn(struct run_samples *s, struct hes_err *err)
 {
 	struct hes_samples new;
 	struct hes_delivery d = { .samples = &new };
 	int rc = 0;
 
-	r->samples_us = run_now_us(&r->clock) + LEARN_US;
-	for (size_t i = 0; r->q->profiles && i < r->n_gpus && !rc; i++)
-		rc = learn_gpu(r, &r->gpus[i], err);
-	if (rc || r->samples.n == r->samples_kept || !r->q->store)
+	s->look_us = run_now_us(s->log->clock) + LEARN_US;
+	for (size_t i = 0; s->profiles && i < s->gpus->n && !rc; i++)
+		rc = learn_gpu(s, &s->gpus->v[i], err);
+	if (rc || s->v.n == s->kept || !s->store)
 		return rc;
-	new = (struct hes_samples){ .v = r->samples.v + r->samples_kept,
-				    .n = r->samples.n - r->samples_kept };
-	rc = run_deliver(r, &d, err);
-	r->samples_kept = rc ? r->samples_kept : r->samples.n;
+	new = (struct hes_samples){ .v = s->v.v + s->kept, .n = s->v.n - s->kept };
+	rc = run_deliver(s, &d, err);
+	s->kept = rc ? s->kept : s->v.n;
 	return rc;
 }

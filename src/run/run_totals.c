@@ -1,6 +1,6 @@
 /*
- * run_totals.c - the report of a run, next to its plan; see steps.h and heshare/run.h. It is read
- * from the journal, so it covers all processes that carried the run out.
+ * run_totals.c - the report of a run, next to its plan; see run_state.h and heshare/run.h. It is
+ * read from the journal, so it covers all processes that carried the run out.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,8 +9,7 @@
 
 #include "base/hash_map.h"
 #include "base/plural.h"
-#include "run/result.h"
-#include "run/steps.h"
+#include "run/run_state.h"
 
 void hes_run_report_free(struct hes_run_report *r)
 {
@@ -59,10 +58,10 @@ static int take_attempts(struct runner *r, struct hes_run_report *out, struct he
 	if (!rc)
 		count_attempts(v, n, out);
 	free(v);
-	for (size_t i = 0; !rc && i < out->n_jobs && i < r->n_tasks; i++) {
-		out->attempts[i] = r->tasks[i]->tries;
-		out->planned_mj[i] = r->tasks[i]->planned_mj;
-		out->iterations[i] = r->tasks[i]->iterations;
+	for (size_t i = 0; !rc && i < out->n_jobs && i < r->tasks.n; i++) {
+		out->attempts[i] = r->tasks.v[i]->tries;
+		out->planned_mj[i] = r->tasks.v[i]->planned_mj;
+		out->iterations[i] = r->tasks.v[i]->iterations;
 	}
 	return rc;
 }
@@ -71,7 +70,7 @@ static size_t task_index(const struct runner *r, const struct run_task *t)
 {
 	size_t i = 0;
 
-	while (r->tasks[i] != t)
+	while (r->tasks.v[i] != t)
 		i++;
 	return i;
 }
@@ -80,9 +79,9 @@ static void take_together(const struct runner *r, struct hes_run_together *out)
 {
 	const struct run_segment *most = NULL;
 
-	for (size_t i = 0; i < r->n_gpus; i++)
-		for (size_t k = 0; k < r->gpus[i].energy.n_segments; k++) {
-			const struct run_segment *s = &r->gpus[i].energy.segments[k];
+	for (size_t i = 0; i < r->gpus.n; i++)
+		for (size_t k = 0; k < r->gpus.v[i].energy.n_segments; k++) {
+			const struct run_segment *s = &r->gpus.v[i].energy.segments[k];
 
 			if (s->settled && s->has_energy && s->seconds > 0 &&
 			    (!most || s->n > most->n ||
@@ -219,23 +218,23 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 		rc = sum_meters(r->log.journal, r->log.run->id, out, err);
 	if (rc)
 		return rc;
-	out->samples = r->samples;
-	r->samples = (struct hes_samples){ 0 };
+	out->samples = r->samples.v;
+	r->samples.v = (struct hes_samples){ 0 };
 	take_together(r, &out->together);
 	out->sessions = r->meter.session;
 	correct_ends(r, out);
 	sum_jobs(out);
 	for (size_t i = 0; i < out->n_gpus; i++) {
-		plan_gpu(out, &out->gpus[i], r->gpus[i].planned->type);
-		out->clocks_refused += r->gpus[i].lock.refused && !r->q->no_clocks;
-		out->clocks_missed += r->gpus[i].lock.missed;
+		plan_gpu(out, &out->gpus[i], r->gpus.v[i].planned->type);
+		out->clocks_refused += r->gpus.v[i].lock.refused && !r->q->no_clocks;
+		out->clocks_missed += r->gpus.v[i].lock.missed;
 	}
 	sum_gpus(out);
 	out->lost_s = out->lost ? (double)run_keep_pause_us(run_now_us(&r->clock)) * 1e-6 : 0;
 	out->run = *r->log.run;
 	memcpy(out->known, r->q->plan->known, sizeof(out->known));
 	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
-	out->held = r->cap.held;
+	out->held = r->cap.delayed;
 	out->longest_gap_s = r->meter.longest_gap_s;
 	out->left_out = r->meter.left_out;
 	return 0;

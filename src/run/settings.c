@@ -61,16 +61,16 @@ void run_set_clock(struct run_settings *k, struct run_gpu *g, uint32_t mhz)
  * looks, because the clock rises when work begins. */
 static void verify_unlocked(struct run_settings *k, struct run_gpu *g)
 {
-	const uint32_t held_mhz = g->running[0]->place->held_mhz;
+	const uint32_t expected_mhz = g->running[0]->place->expected_mhz;
 	const unsigned what = HES_HAS_CLOCK | HES_HAS_UTILISATION;
 	struct hes_reading now;
 
-	if (!held_mhz ||
+	if (!expected_mhz ||
 	    hes_device_read(k->devices, g->device, what | HES_HAS_REASONS, &now, NULL) ||
 	    (now.has & what) != what)
 		return;
 	if (now.busy_pct >= BUSY_PCT &&
-	    (now.power_capped || now.heat_capped || now.clock_mhz * 100 >= held_mhz * HELD_PCT))
+	    (now.power_capped || now.heat_capped || now.clock_mhz * 100 >= expected_mhz * HELD_PCT))
 		return;
 	if (now.busy_pct < BUSY_PCT || now.clock_mhz != g->lock.low_mhz) {
 		g->lock.low_mhz = now.busy_pct < BUSY_PCT ? 0 : now.clock_mhz;
@@ -82,7 +82,7 @@ static void verify_unlocked(struct run_settings *k, struct run_gpu *g)
 		 "%s runs at %" PRIu32 " MHz where the plan counts with %" PRIu32
 		 " MHz, and this run has locked no clock: if another program has, sudo nvidia-smi "
 		 "-i %s -rgc unlocks it",
-		 run_gpu_name(g), now.clock_mhz, held_mhz, g->info.uuid);
+		 run_gpu_name(g), now.clock_mhz, expected_mhz, g->info.uuid);
 }
 
 void run_verify_clock(struct run_settings *k, struct run_gpu *g)
@@ -111,7 +111,7 @@ void run_settle_clock(struct run_settings *k, struct run_gpu *g)
 {
 	const uint32_t mhz = run_clock_wanted(g);
 
-	if (!g->n_running || !mhz || k->log->held || run_note_clock(k->log, g, mhz, NULL))
+	if (!g->n_running || !mhz || k->log->paused || run_note_clock(k->log, g, mhz, NULL))
 		return;
 	run_account(k->meter, g);
 	run_set_clock(k, g, mhz);
@@ -167,9 +167,9 @@ void run_start_mps(struct run_settings *k, struct run_gpu *g)
 		g->mps.late = false;
 		g->mps.due = true;
 	}
-	if (!k->log->held && !g->lost && g->mps.due && !run_admit_over(&g->queue) &&
+	if (!k->log->paused && !g->lost && g->mps.due && !run_admit_over(&g->queue) &&
 	    start_mps(k, g, &why))
-		run_hold(k->log, &why);
+		run_pause(k->log, &why);
 }
 
 void run_revive_mps(struct run_settings *k, struct run_gpu *g)

@@ -27,7 +27,7 @@ void run_settle_clock(struct run_settings *k, struct run_gpu *g);
 /** Read the clock back. */
 void run_verify_clock(struct run_settings *k, struct run_gpu *g);
 
-/** Start the MPS daemon, if it is due. If the journal cannot be written the run is held and the
+/** Start the MPS daemon, if it is due. If the journal cannot be written the run is paused and the
  * daemon stays due. */
 void run_start_mps(struct run_settings *k, struct run_gpu *g);
 /** After a failure: if the daemon is gone, another is due. */

@@ -17,7 +17,6 @@
 #include "measure/steady.h"
 #include "run/account.h"
 #include "run/gpu_memory.h"
-#include "run/steps.h"
 
 #define MARKS           33       /* when there are more, every second one goes */
 #define WINDOW_US       10000000 /* shortest window at first */
@@ -68,14 +67,14 @@ static int64_t most_us(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static struct hes_measured observed_gpu(struct runner *r, const struct run_gpu *g,
+static struct hes_measured observed_gpu(const struct run_observer *w, const struct run_gpu *g,
 					struct run_observed *o)
 {
 	struct hes_measured now;
 	struct hes_reading x;
 
-	hes_window_read_at(r->meter.window, g->energy.metered, &now);
-	if (!hes_device_read(r->q->devices, g->device, HES_HAS_TEMPERATURE, &x, NULL) &&
+	hes_window_read_at(w->meter->window, g->energy.metered, &now);
+	if (!hes_device_read(w->devices, g->device, HES_HAS_TEMPERATURE, &x, NULL) &&
 	    x.has & HES_HAS_TEMPERATURE)
 		o->temperature_c = x.temperature_c;
 	return now;
@@ -103,17 +102,17 @@ void run_observe_free(struct run_observed *o)
 	free(o);
 }
 
-void run_observe_begin(struct runner *r, struct run_task *t)
+void run_observe_begin(const struct run_observer *w, struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 
 	run_observe_free(t->observed);
 	t->observed = NULL;
-	if (!r->q->store || g->n_running != 1 || g->running[0] != t)
+	if (!w->samples->store || g->n_running != 1 || g->running[0] != t)
 		return;
 	t->observed = observed_make(t, true, t->attempt.started_us);
 	if (t->observed)
-		t->observed->begun = observed_gpu(r, g, t->observed);
+		t->observed->begun = observed_gpu(w, g, t->observed);
 }
 
 int64_t run_observe_next_us(const struct run_task *t)
@@ -123,8 +122,8 @@ int64_t run_observe_next_us(const struct run_task *t)
 
 /* --- looks --- */
 
-static void observe_start(struct runner *r, const struct run_task *t, struct run_observed *o,
-			  int64_t now)
+static void observe_start(const struct run_observer *w, const struct run_task *t,
+			  struct run_observed *o, int64_t now)
 {
 	const struct run_gpu *g = t->gpu;
 	const bool moves = t->progress.known;
@@ -135,14 +134,14 @@ static void observe_start(struct runner *r, const struct run_task *t, struct run
 		return;
 	if (o->use_us == RUN_NEVER_US && t->contexts) {
 		o->use_us = now;
-		o->begun = observed_gpu(r, g, o);
+		o->begun = observed_gpu(w, g, o);
 	}
 	if (o->busy_us == RUN_NEVER_US && !moves && (o->unlisted || t->contexts) &&
 	    now >= t->attempt.started_us + RATE_US &&
-	    !hes_device_read(r->q->devices, g->device, HES_HAS_UTILISATION, &x, NULL) &&
+	    !hes_device_read(w->devices, g->device, HES_HAS_UTILISATION, &x, NULL) &&
 	    x.has & HES_HAS_UTILISATION && x.busy_pct >= BUSY_PCT) {
 		o->busy_us = now;
-		o->begun = observed_gpu(r, g, o);
+		o->begun = observed_gpu(w, g, o);
 	}
 	if (o->look_us != RUN_NEVER_US)
 		o->look_us = pause < START_LONGEST && !moves ? now + pause : RUN_NEVER_US;
@@ -161,8 +160,8 @@ static void marks_halve(struct run_observed *o)
 }
 
 /* @param last  the attempt has ended: what came after the last mark makes the last window longer */
-static void observe_progress(struct runner *r, const struct run_task *t, struct run_observed *o,
-			     bool last)
+static void observe_progress(const struct run_observer *w, const struct run_task *t,
+			     struct run_observed *o, bool last)
 {
 	const struct run_mark *before = o->n ? &o->marks[o->n - 1] : NULL;
 	struct run_mark m = { .at_us = t->progress_us,
@@ -179,7 +178,7 @@ static void observe_progress(struct runner *r, const struct run_task *t, struct 
 	m.gap = !before || o->disturbed || m.iterations < before->iterations;
 	if (!m.gap && m.at_us - before->at_us < o->window_us && !last)
 		return;
-	m.gpu = observed_gpu(r, t->gpu, o);
+	m.gpu = observed_gpu(w, t->gpu, o);
 	if (o->n > 1 && !m.gap && !before->gap && m.at_us - before->at_us < o->window_us)
 		o->n--;
 	else if (o->n == MARKS)
@@ -213,7 +212,7 @@ static void observed_disturb(struct run_observed *o)
 	o->look_us = RUN_NEVER_US;
 }
 
-void run_observe(struct runner *r, struct run_gpu *g, int64_t now)
+void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now)
 {
 	struct run_task *t = g->running[0];
 	struct run_observed *o;
@@ -222,7 +221,7 @@ void run_observe(struct runner *r, struct run_gpu *g, int64_t now)
 	bool looked;
 
 	/* A job that is requested to end does other things. */
-	if (!r->q->store || g->lost || !g->n_running || t->ending != ENDING_OWN)
+	if (!w->samples->store || g->lost || !g->n_running || t->ending != ENDING_OWN)
 		return;
 	for (uint32_t i = 0; others && i < g->n_running; i++)
 		observed_disturb(g->running[i]->observed);
@@ -235,7 +234,7 @@ void run_observe(struct runner *r, struct run_gpu *g, int64_t now)
 		return;
 	looked = now >= o->members_us;
 	if (looked) {
-		others = run_usage_look_alone(r, g);
+		others = run_usage_look_alone(w->devices, g);
 		o->unlisted |= others < 0;
 		o->members_us = now + least_us(most_us((now - t->attempt.started_us) / LOOKS_PART,
 						       o->look_us == RUN_NEVER_US ? START_LONGEST
@@ -246,19 +245,19 @@ void run_observe(struct runner *r, struct run_gpu *g, int64_t now)
 		observed_disturb(o);
 		return;
 	}
-	observe_start(r, t, o, now);
-	observe_progress(r, t, o, false);
+	observe_start(w, t, o, now);
+	observe_progress(w, t, o, false);
 	if (looked && o->from_start && o->n < 2)
-		o->ended = observed_gpu(r, g, o);
-	if (!r->log.held)
-		run_observe_keep(r, t, false, &err);
+		o->ended = observed_gpu(w, g, o);
+	if (!w->log->paused)
+		run_observe_keep(w, t, false, &err);
 }
 
-void run_observe_end(struct runner *r, struct run_task *t)
+void run_observe_end(const struct run_observer *w, struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 	struct run_observed *o = t->observed;
-	const int64_t ran_us = r->events.woken_us - t->late_us - t->attempt.started_us;
+	const int64_t ran_us = w->log->clock->woken_us - t->late_us - t->attempt.started_us;
 
 	if (!o)
 		return;
@@ -271,9 +270,9 @@ void run_observe_end(struct runner *r, struct run_task *t)
 		o->whole &= o->ended.seconds > 0;
 		return;
 	}
-	o->ended = observed_gpu(r, g, o);
+	o->ended = observed_gpu(w, g, o);
 	if (observe_setting(t, o))
-		observe_progress(r, t, o, true);
+		observe_progress(w, t, o, true);
 }
 
 /* --- the point --- */
@@ -394,21 +393,22 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 
 /* --- kept --- */
 
-static int point_store(struct runner *r, const struct hes_point *old, struct hes_point *new,
-		       struct hes_err *err)
+static int point_store(const struct run_observer *w, const struct hes_point *old,
+		       struct hes_point *new, struct hes_err *err)
 {
 	struct hes_point before = *old;
 	struct hes_points points = { new, 1 }, replaced = { &before, old->windows ? 1 : 0 };
 	struct hes_delivery d = { .points = &points, .replaced = &replaced };
 
-	return run_deliver(r, &d, err);
+	return run_deliver(w->samples, &d, err);
 }
 
-int run_observe_keep(struct runner *r, struct run_task *t, bool over, struct hes_err *err)
+int run_observe_keep(const struct run_observer *w, struct run_task *t, bool over,
+		     struct hes_err *err)
 {
 	const struct run_lock *lock = &t->gpu->lock;
 	struct run_observed *o = t->observed;
-	const int64_t now = run_now_us(&r->clock);
+	const int64_t now = run_now_us(w->log->clock);
 	struct hes_point new;
 	int rc;
 
@@ -419,7 +419,7 @@ int run_observe_keep(struct runner *r, struct run_task *t, bool over, struct hes
 	    !observed_point(t, o, over, &new))
 		return 0;
 	o->kept_us = now;
-	rc = point_store(r, &o->kept, &new, err);
+	rc = point_store(w, &o->kept, &new, err);
 	if (!rc)
 		o->kept = new;
 	return rc;

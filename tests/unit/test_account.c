@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "run/account.h"
-#include "run/steps.h"
 #include "unit_test.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
@@ -364,16 +363,16 @@ TEST(the_time_left_to_a_job_counts_from_its_first_line_and_before_by_the_plan)
 	b.task[0].job = &job;
 	b.task[0].planned_end_us = 60000000;
 	b.task[0].progress = (struct hes_progress){ .fd = 1, .known = true };
-	assert_int_equal(run_job_left_us(&b.task[0], 20000000), 40000000);
+	assert_int_equal(task_left_us(&b.task[0], 20000000), 40000000);
 	now_us = 30000000;
 	run_look(&b.meter, &b.task[0]);
-	assert_int_equal(run_job_left_us(&b.task[0], 30000000), 30000000);
+	assert_int_equal(task_left_us(&b.task[0], 30000000), 30000000);
 	now_us = 32000000;
 	run_look(&b.meter, &b.task[0]);
-	assert_int_equal(run_job_left_us(&b.task[0], 32000000), 16000000);
-	assert_int_equal(run_job_left_us(&b.task[0], 33000000), 15000000);
+	assert_int_equal(task_left_us(&b.task[0], 32000000), 16000000);
+	assert_int_equal(task_left_us(&b.task[0], 33000000), 15000000);
 	/* A line that does not come. */
-	assert_int_equal(run_job_left_us(&b.task[0], 72000000), 40000000);
+	assert_int_equal(task_left_us(&b.task[0], 72000000), 40000000);
 }
 
 /* Above idle, the job draws 50 W alone at the default clock. */

@@ -204,7 +204,8 @@ struct cap_bench {
 	struct hes_plan plan;
 	struct run_gpu gpus[2];
 	struct run_place places[2][3];
-	struct run_task tasks[2][3];
+	struct run_tasks all;
+	struct run_task *tasks[2][3];
 	struct run_cap cap;
 };
 
@@ -233,6 +234,7 @@ static void make_cap(struct cap_bench *b, uint64_t cap_mw, uint64_t peak_mw, con
 	};
 	b->fleet_gpus[0].type = b->fleet_gpus[1].type = &b->type;
 	b->fleet = (struct hes_fleet){ .gpus = b->fleet_gpus, .n = 2 };
+	assert_int_equal(run_tasks_grow(&b->all, 4, NULL), 0);
 	for (size_t g = 0; g < 2; g++) {
 		b->gpus[g] = (struct run_gpu){ .planned = &b->fleet_gpus[g] };
 		b->gpus[g].queue = (struct run_queue){ .v = b->places[g],
@@ -241,12 +243,15 @@ static void make_cap(struct cap_bench *b, uint64_t cap_mw, uint64_t peak_mw, con
 		for (size_t i = 0; i < b->queues[g].n; i++) {
 			const struct hes_placement *p = &b->queues[g].batches[i].jobs[0];
 
-			b->places[g][i] =
-				(struct run_place){ .task = &b->tasks[g][i], .sm_pct = 30 };
-			b->tasks[g][i] = (struct run_task){ .gpu = &b->gpus[g],
-							    .place = &b->places[g][i],
-							    .activity = p->activity_mw * 1e-3,
-							    .planned_start_us = p->start_us };
+			struct run_task *t = run_tasks_add(&b->all);
+
+			assert_non_null(t);
+			b->tasks[g][i] = t;
+			b->places[g][i] = (struct run_place){ .task = t, .sm_pct = 30 };
+			t->gpu = &b->gpus[g];
+			t->place = &b->places[g][i];
+			t->activity = p->activity_mw * 1e-3;
+			t->planned_start_us = p->start_us;
 		}
 	}
 	run_cap_init(&b->cap, &b->plan, &b->fleet, here, b->gpus);
@@ -256,7 +261,7 @@ static bool holds(struct cap_bench *b, size_t gpu, size_t job, double now_w)
 {
 	double with_w;
 
-	return run_cap_holds(&b->cap, b->gpus, 2, &b->tasks[gpu][job], now_w, &with_w);
+	return run_cap_delays(&b->cap, b->gpus, 2, b->tasks[gpu][job], now_w, &with_w);
 }
 
 static const long both_here[] = { 0, 1 };
@@ -275,6 +280,7 @@ TEST(a_plan_that_keeps_its_power_cap_is_not_held)
 	b.places[1][0].state = RUN_STARTED;
 	b.places[0][0].state = b.places[0][1].state = RUN_OVER;
 	assert_false(holds(&b, 0, 2, 0));
+	run_tasks_free(&b.all);
 }
 
 TEST(with_a_late_job_the_next_one_waits_for_the_power_cap)
@@ -291,8 +297,10 @@ TEST(with_a_late_job_the_next_one_waits_for_the_power_cap)
 	assert_true(holds(&b, 0, 2, 120));
 	/* A job that is killed and stuck has no work. Where nothing else runs, a job starts in any
 	 * case. */
-	b.tasks[0][1].stuck = true;
+	assert_true(task_fork(&b.all, b.tasks[0][1]) && task_begin(&b.all, b.tasks[0][1]) &&
+		    task_stick(&b.all, b.tasks[0][1]));
 	assert_false(holds(&b, 0, 2, 500));
+	run_tasks_free(&b.all);
 }
 
 TEST(jobs_planned_later_do_not_pass_the_one_that_waits_for_power)
@@ -308,6 +316,7 @@ TEST(jobs_planned_later_do_not_pass_the_one_that_waits_for_power)
 	assert_true(holds(&b, 1, 0, 0)); /* it has room, and is planned later */
 	run_cap_round(&b.cap);
 	assert_false(holds(&b, 1, 0, 0)); /* nobody waits */
+	run_tasks_free(&b.all);
 }
 
 TEST(a_part_of_the_fleet_keeps_its_part_of_the_power_cap)
@@ -318,6 +327,7 @@ TEST(a_part_of_the_fleet_keeps_its_part_of_the_power_cap)
 	make_cap(&b, 140000, 140000, here);
 	assert_true(b.cap.cap_w > 99.9 &&
 		    b.cap.cap_w < 100.1); /* the other may draw 20 + 2/3 30 W */
+	run_tasks_free(&b.all);
 }
 
 int main(void)

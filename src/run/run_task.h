@@ -1,0 +1,210 @@
+/*
+ * run_task.h - the tasks of a run and the states that they go through. A task is a job, of the plan
+ * or added later, on this machine.
+ *
+ * The state of a task is private to run_task.c: other files read it by task_state() and change it
+ * by the transitions below, each of which also changes the counts and the task's place in its
+ * queue. A cell of this table is the state that follows; an empty one is refused, and the task
+ * stays as it is.
+ *
+ *            fork    drop     begin    stick  end    judge   settle                   restore
+ *   WAITING  FORKED                                  JUDGED                           DONE, EARLY
+ *   FORKED           WAITING  RUNNING                JUDGED
+ *   RUNNING                            STUCK  ENDED
+ *   STUCK                                     ENDED
+ *   ENDED                                            JUDGED
+ *   JUDGED                                                   WAITING, DONE, FAILED, EARLY
+ *
+ * To add a state, such as one of a task that its user holds or that waits for the rest of its gang:
+ * a row here and in enum task_state; its transitions in run_task.c; what admit.h is to see of it in
+ * task_go(), so that the queue passes it over; what the journal has of it, if it outlives the
+ * runner. A task that ends early for a reason of the runner's is a verdict (verdict.c), no state.
+ */
+#ifndef HES_RUN_RUN_TASK_H
+#define HES_RUN_RUN_TASK_H
+
+#include "heshare/run.h"
+#include "launch/launch.h"
+#include "launch/progress.h"
+#include "run/admit.h"
+#include "run/failure_rules.h"
+#include "run/run_clock.h"
+
+enum task_state {
+	TASK_WAITING, /* in its GPU's queue */
+	TASK_FORKED,  /* its process is made and paused: nothing of the job runs */
+	TASK_RUNNING,
+	TASK_STUCK,  /* killed and still there: its GPU is set aside until it ends */
+	TASK_ENDED,  /* no verdict yet */
+	TASK_JUDGED, /* its verdict is not in the journal yet */
+	TASK_DONE,
+	TASK_FAILED, /* given up */
+	TASK_EARLY,  /* ended early: not tried again */
+};
+
+enum run_ending {
+	ENDING_OWN,     /* by itself */
+	ENDING_TIMEOUT, /* we ended it */
+	ENDING_STOP,
+	ENDING_OVER,   /* we ended it: its time, of the request, is over */
+	ENDING_MEMORY, /* we ended it: all its processes together used more than its limit */
+	ENDING_LEFT,   /* by itself; processes that it left are being killed */
+};
+
+struct run_gpu;
+struct run_observed;
+
+struct run_task {
+	/* From the plan. */
+	const struct hes_job *job;
+	const char *command;
+	struct run_gpu *gpu;
+	struct run_place *place; /* in the GPU's queue */
+	int64_t planned_start_us, planned_end_us;
+	uint64_t planned_mj;
+	int64_t limit_us;            /* of an attempt; RUN_NEVER_US: none */
+	int64_t expected_end_us;     /* of a running job, when it was last planned around */
+	double activity;             /* to split joules by */
+	int64_t start_up_us;         /* by its profile; 0: none, or unknown */
+	bool unknown;                /* nothing is known of it: it runs alone, without a limit */
+	struct hes_run_added *added; /* not from the plan: owns job and command */
+	bool unplaced;               /* it was added without a place, and is not planned yet */
+
+	/* run_place.c, while it places jobs again. */
+	size_t index; /* among the tasks */
+	const struct run_gpu *before;
+	bool was_alone;
+
+	/* The attempt that runs, or ran last. */
+	struct hes_attempt attempt;
+	bool alone; /* it began with its GPU to itself, as the next one may have to */
+	double energy_j;
+	bool energy_missing;
+	struct hes_child child;
+	struct hes_progress progress;
+	unsigned mps_daemon;  /* that it was started with: 1 is the GPU's first; 0: none */
+	int64_t progress_us;  /* when progress was last read; 0: never in this attempt */
+	int64_t begun_us;     /* when it was read first; 0 as above */
+	double begun_part;    /* of its work, done by then */
+	uint64_t output_from; /* bytes of output of earlier attempts */
+	int64_t deadline_us, kill_us;
+	int64_t stuck_us; /* when a killed job counts as stuck; RUN_NEVER_US: it is not killed */
+	enum run_ending ending;
+	struct hes_child_end end;
+	int64_t ended_us;
+	int64_t late_us; /* from its end until this program saw it */
+
+	/* verdict.c */
+	enum hes_verdict verdict;
+	const char *excuse; /* of HES_VERDICT_CO_FAILED: what failed, "its MPS server ended" */
+	bool over;          /* with the verdict: not tried again */
+	bool decided;       /* over is known and reported */
+
+	/* gpu_memory.c: what it has on its GPU, all its processes together. */
+	uint32_t limit_mib;              /* of memory, behind MPS; 0: none */
+	uint32_t most_mib, contexts;     /* most that were seen */
+	enum run_lack lack;              /* what it did not get, when it failed */
+	char seen[HES_JOURNAL_SEEN_MAX]; /* why it ended early, or lacked something; "": neither */
+
+	struct run_observed *observed; /* solo_point.c: alone on its GPU; NULL: nothing was seen */
+	size_t outside;     /* contexts that may do its work, seen at its end (outside.c) */
+	bool waits_outside; /* it had to wait for outside.c; reported */
+	bool waited_power;  /* it had to wait for the power cap; reported */
+
+	/* All attempts. */
+	unsigned tries;
+	uint64_t iterations; /* of the last that ended in this session, by its progress lines; 0:
+				none seen */
+	uint64_t began;   /* start of the process of its first attempt, clock ticks since boot; 0:
+			     none in this boot */
+	unsigned charged; /* failures of its own in this life of the run */
+	unsigned co_failures;   /* failures with others */
+	unsigned killed_starts; /* killed before the command ran */
+};
+
+/** All tasks of a run. Read its members; run_task.c alone changes them. */
+struct run_tasks {
+	struct run_task **v; /* of the plan, then those that were added, in the order of the
+				journal */
+	size_t n, room;
+	struct run_task **ended; /* ENDED and JUDGED ones, in the order of their ends */
+	size_t n_ended;
+	size_t done, failed, early, running; /* how many; running: STUCK ones, too */
+	size_t stuck;
+	double planned_us, took_us; /* sums over the tasks that are done */
+};
+
+/** Requests to stop the run: then no task starts any more. */
+struct run_stop {
+	unsigned signals; /* that came, or other requests */
+};
+
+/* --- tasks --- */
+
+/** Room for @n more. @return 0; -ENOMEM */
+int run_tasks_grow(struct run_tasks *ts, size_t n, struct hes_err *err);
+/** A new task that waits, behind the others. @return NULL: no memory, or no room */
+struct run_task *run_tasks_add(struct run_tasks *ts);
+/** Free all, and what they own; processes must be gone. */
+void run_tasks_free(struct run_tasks *ts);
+/** Those that are neither done, failed nor ended early. */
+size_t run_tasks_left(const struct run_tasks *ts);
+
+/* --- states --- */
+
+enum task_state task_state(const struct run_task *t);
+/** RUNNING or STUCK. */
+bool task_runs(const struct run_task *t);
+
+/* Transitions. @return whether the table has it; else nothing changes. */
+
+/** Its process is made. */
+bool task_fork(struct run_tasks *ts, struct run_task *t);
+/** Its process is killed again before it ran anything. */
+bool task_drop(struct run_tasks *ts, struct run_task *t);
+/** Its process is let go. */
+bool task_begin(struct run_tasks *ts, struct run_task *t);
+/** It was killed long ago and does not end. */
+bool task_stick(struct run_tasks *ts, struct run_task *t);
+/** Its processes have ended. */
+bool task_end(struct run_tasks *ts, struct run_task *t);
+/** It has a verdict. A task that cannot be started has one, too. */
+bool task_judge(struct run_tasks *ts, struct run_task *t, enum hes_verdict verdict);
+/** The verdict of a judged task is in the journal: it is over if task.over says so, else tried
+ * again. It leaves the list of ended tasks with run_tasks_close_ranks(). */
+bool task_settle(struct run_tasks *ts, struct run_task *t);
+/** A run is resumed: the journal, or a status file, has the task as done, or else as ended early.
+ */
+bool task_restore(struct run_tasks *ts, struct run_task *t, bool done);
+
+/** Remove settled tasks from the list of ended ones. */
+void run_tasks_close_ranks(struct run_tasks *ts);
+
+/* --- questions --- */
+
+/** Waits for its start, and its process is not made. */
+static inline bool task_waits(const struct run_task *t)
+{
+	return task_state(t) == TASK_WAITING;
+}
+
+static inline int64_t task_planned_us(const struct run_task *t)
+{
+	return t->planned_end_us - t->planned_start_us;
+}
+
+/** As the journal has it: a job of which nothing is known has no planned time. */
+static inline int64_t task_journal_end_us(const struct run_task *t)
+{
+	return t->unknown ? t->planned_start_us : t->planned_end_us;
+}
+
+/** The part of its work that a running job has done, by its progress; below 0: not known. */
+double task_part_done(const struct run_task *t);
+/** The time that is left to a running job, by its progress, else by the plan; below 0: it runs
+ * longer than planned. */
+int64_t task_left_us(const struct run_task *t, int64_t now);
+/** Whether a running job has not begun to work, by its progress and its profile. */
+bool task_is_starting(const struct run_task *t, int64_t now);
+
+#endif
