@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Hold the source tree to its rules: check-layers.py [ROOT]
+"""Hold the source tree to its rules: check-layers.py [ROOT] [--floors FOLDER]
 
 Prints FILE:LINE: what is wrong; what would be right. Exit status 1 when a
 rule is broken. LAYERS is the layer table; ARCHITECTURE.md shows it.
+
+With --floors it prints the files of a folder below src by floor, circles of
+files, and how many calls climb from a lower floor to a higher one.
 """
 import os
 import re
@@ -394,6 +397,115 @@ def check_files(tree):
             )
 
 
+# Folders without circles of files: none of two files leads to the other and back, by calls or includes.
+NO_CIRCLES = ["run"]
+# A function at the beginning of a line, its type before it, up to its body.
+DEFINED = re.compile(r"^(?!static\b(?! inline)|typedef\b)[a-z][\w \*\n]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
+CALLED = re.compile(r"\b([a-z]\w*)\s*\(")
+
+
+class Floors:
+    """The files of a folder, NAME.c with NAME.h, and what each uses of the others."""
+
+    def __init__(self, tree, folder):
+        self.code, self.includes, home = {}, {}, {}
+        for path in tree.files(os.path.join("src", folder)):
+            unit = os.path.splitext(os.path.basename(path))[0]
+            lines = tree.lines(path)
+            code = "\n".join(code_only(lines))
+            self.code[unit] = self.code.get(unit, "") + code + "\n"
+            found = (INCLUDE.match(line) for line in lines)
+            self.includes.setdefault(unit, set()).update(
+                os.path.splitext(os.path.basename(f.group(1)))[0]
+                for f in found
+                if f and folder_of(f.group(1)) == folder
+            )
+            home.update((name, unit) for name in DEFINED.findall(code))
+        self.calls = {
+            unit: [
+                home[n]
+                for line in code.split("\n")
+                if line[:1].isspace()  # else it declares or defines
+                for n in CALLED.findall(line)
+                if home.get(n, unit) != unit
+            ]
+            for unit, code in self.code.items()
+        }
+        self.uses = {
+            unit: (self.includes[unit] | set(self.calls[unit])) - {unit} for unit in self.code
+        }
+
+    def reach(self, unit):
+        seen, todo = set(), [unit]
+        while todo:
+            for used in self.uses.get(todo.pop(), ()):
+                if used not in seen:
+                    seen.add(used)
+                    todo.append(used)
+        return seen
+
+    def circles(self):
+        """Each circle as the sorted files that lead to one another."""
+        found = set()
+        for unit in self.uses:
+            mine = {u for u in self.reach(unit) if unit in self.reach(u)}
+            if mine:
+                found.add(tuple(sorted(mine)))
+        return sorted(found)
+
+    def floors(self):
+        """1: uses no file of the folder; else one above all that a file includes."""
+        floors = {}
+
+        def floor(unit, above):
+            if unit not in floors and unit not in above:
+                used = self.includes.get(unit, set()) - {unit}
+                floors[unit] = 1 + max((floor(u, above | {unit}) for u in used), default=0)
+            return floors.get(unit, 0)
+
+        for unit in self.code:
+            floor(unit, frozenset())
+        return floors
+
+
+def check_circles(tree):
+    for folder in NO_CIRCLES:
+        for circle in Floors(tree, folder).circles():
+            tree.say(
+                os.path.join("src", folder, circle[0] + ".c"),
+                1,
+                "a circle of files: " + ", ".join(circle),
+                "what both need belongs in a file below them, or what calls back in one above",
+            )
+
+
+def print_floors(tree, folder):
+    f = Floors(tree, folder)
+    floors = f.floors()
+    for floor in range(max(floors.values(), default=0), 0, -1):
+        print("%2d  %s" % (floor, " ".join(sorted(u for u in floors if floors[u] == floor))))
+    for circle in f.circles():
+        print("circle: " + ", ".join(circle))
+    calls = [(u, to) for u in f.calls for to in f.calls[u]]
+    climbs = sum(floors[u] < floors[to] for u, to in calls)
+    print(
+        "%d circles; %d of %d calls between files climb, %.1f %%"
+        % (len(f.circles()), climbs, len(calls), 100.0 * climbs / max(len(calls), 1))
+    )
+
+
+# States are set in the file that owns them.
+STATE_SET = re.compile(r"(?:->|\.)state\s*=\s*(?:TASK|RUN)_[A-Z]+\b")
+MAY_SET_STATE = {"src/run/run_task.c", "src/run/rehearse.c"}
+
+
+def check_states(tree):
+    for path in tree.files("src/run"):
+        for number, line in enumerate(code_only(tree.lines(path)), 1):
+            if path not in MAY_SET_STATE and STATE_SET.search(line):
+                tree.say(path, number, "sets a state of a task", "call a transition of run_task.h")
+
+
 def check_table(tree):
     """ARCHITECTURE.md's layer table says what LAYERS says, and the files that it names exist."""
     path = "ARCHITECTURE.md"
@@ -436,6 +548,8 @@ def main(root):
         check_papers,
         check_calls,
         check_files,
+        check_circles,
+        check_states,
         check_table,
     ):
         check(tree)
@@ -443,6 +557,8 @@ def main(root):
 
 
 if __name__ == "__main__":
-    sys.exit(
-        main(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), ".."))
-    )
+    HERE = os.path.join(os.path.dirname(__file__), "..")
+    if len(sys.argv) > 2 and sys.argv[-2] == "--floors":
+        print_floors(Tree(sys.argv[1] if len(sys.argv) > 3 else HERE), sys.argv[-1])
+        sys.exit(0)
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else HERE))

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "run/run_state.h"
+#include "run/loop.h"
 
 #define EVENTS     64
 #define LONGEST_US 60000000

@@ -15,9 +15,10 @@
 #include "base/plural.h"
 #include "base/signals.h"
 #include "run/fit_gpus.h"
+#include "run/loop.h"
 #include "run/outside.h"
 #include "run/resume.h"
-#include "run/run_state.h"
+#include "run/run_totals.h"
 
 /* --- made --- */
 

@@ -40,9 +40,4 @@ struct runner {
 	struct run_events events;
 };
 
-/** loop.c: start jobs, wait, finish them, until all is over or the run is stopped. */
-int run_loop(struct runner *r, struct hes_err *err);
-/** run_totals.c: the report. */
-int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err);
-
 #endif

@@ -155,3 +155,27 @@ setup() {
 	run -0 python3 "$HES_SOURCE_ROOT/tools/check-words.py" .
 	[ -z "$output" ]
 }
+
+@test "two files of a folder that lead to each other are a circle, and floors count calls that climb" {
+	mkdir -p src/run
+	echo 'int run_low(void);' >src/run/low.h
+	printf '#include "run/low.h"\nint run_low(void)\n{\n\treturn 0;\n}\n' >src/run/low.c
+	printf '#include "run/low.h"\nint run_high(void)\n{\n\treturn run_low();\n}\n' >src/run/high.c
+	check -0
+	python3 "$HES_SOURCE_ROOT/tools/check-layers.py" . --floors run >floors
+	[ "$(cat floors)" = $' 2  high\n 1  low\n0 circles; 0 of 1 calls between files climb, 0.0 %' ]
+	printf 'int run_high(void);\nint run_more(void)\n{\n\treturn run_high();\n}\n' >>src/run/low.c
+	check -1
+	[ "$output" = 'src/run/high.c:1: a circle of files: high, low; what both need belongs in a file below them, or what calls back in one above' ]
+	[ "$(python3 "$HES_SOURCE_ROOT/tools/check-layers.py" . --floors run | tail -1)" = \
+		'1 circles; 1 of 2 calls between files climb, 50.0 %' ]
+}
+
+@test "the state of a task is set in one file" {
+	mkdir -p src/run
+	printf 'void run_x(struct place *p)\n{\n\tp->state = RUN_OVER; /* state = TASK_DONE */\n}\n' >src/run/run_task.c
+	check -0
+	mv src/run/run_task.c src/run/other.c
+	check -1
+	[ "$output" = 'src/run/other.c:3: sets a state of a task; call a transition of run_task.h' ]
+}
