@@ -180,7 +180,7 @@ bool task_restore(struct run_tasks *ts, struct run_task *t, bool done);
 /** Remove settled tasks from the list of ended ones. */
 void run_tasks_close_ranks(struct run_tasks *ts);
 
-/* --- questions --- */
+/* --- what follows from its data --- */
 
 /** Waits for its start, and its process is not made. */
 static inline bool task_waits(const struct run_task *t)
