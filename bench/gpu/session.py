@@ -251,7 +251,7 @@ class Session:
             self.fleet = os.path.abspath("heshare-bench-%s.yaml" % self.o.lab)
             self.write_fleet(self.o.lab)
         try:
-            gpus = json.loads(self.call("gpus", "--json"))
+            gpus = json.loads(self.call("gpus", "--json"))["gpus"]
         finally:
             if self.lab:
                 os.unlink(self.fleet)

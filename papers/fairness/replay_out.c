@@ -227,12 +227,12 @@ int fair_simulation_print_json(const struct fair_simulation *s)
 		doc = run_json(s, &s->runs[0]);
 		if (s->timed)
 			json_object_set_new(doc, "series", series_json(&s->series));
-		return cli_print_json(doc);
+		return cli_print_json("heshare-fair-replay", doc);
 	}
 	runs = json_array();
 	for (size_t k = 0; k < s->n_runs; k++)
 		json_array_append_new(runs, run_json(s, &s->runs[k]));
-	return cli_print_json(json_pack("{s:o}", "runs", runs));
+	return cli_print_json("heshare-fair-replay-sweep", json_pack("{s:o}", "runs", runs));
 }
 
 static void put_series(FILE *f, const struct fair_simulation *s)

@@ -147,7 +147,7 @@ def testbed(heshare, folder):
     n, k = SIZES["paper"]
     command("trace", "helios-like", "--jobs", n, "--burst", "--seed", 1, "-o", jobs)
     command("plan", jobs, "--fleet", fleet, "--policy", "heshare", "--front", front, "-o", "-")
-    memory = {g["name"]: g["memory_mib"] for g in json.loads(command("gpus", "--types", "--json"))}
+    memory = {g["name"]: g["memory_mib"] for g in json.loads(command("gpus", "--types", "--json"))["gpu_types"]}
     alone, time, energy, usage = {}, [], [], []
     with jobs.open(encoding="utf-8") as file:
         for job in csv.DictReader(file):
@@ -161,7 +161,7 @@ def testbed(heshare, folder):
                 one = alone[key]["jobs"][0]
                 seconds = one["iteration_us"] * 1e-6 * int(job["iterations"])
                 part = int(job["memory_mib"]) / memory[gpu]
-                joules = alone[key]["power_mw"] * 1e-3 * seconds
+                joules = alone[key]["power_w"] * seconds
                 rows.append((seconds, joules, (one["sm_util"], one["dram_util"], part)))
             time.append([r[0] for r in rows])
             energy.append([r[1] for r in rows])

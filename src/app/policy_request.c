@@ -48,22 +48,21 @@ static json_t *type_json(const struct hes_gpu_type *g)
 	for (size_t i = 0; i < g->n_clocks; i++)
 		json_array_append_new(clocks, json_integer(g->clocks_mhz[i]));
 	return json_pack(
-		"{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "type", g->name, "mps", !g->alone,
+		"{s:s, s:b, s:I, s:I, s:I, s:f, s:f, s:I, s:o}", "type", g->name, "mps", !g->alone,
 		"sm_count", (json_int_t)g->sm_count, "memory_mib", (json_int_t)g->memory_mib,
-		"memory_bandwidth_gbs", (json_int_t)g->memory_bandwidth_gbs, "power_limit_mw",
-		(json_int_t)g->power_limit_mw, "idle_power_mw", (json_int_t)g->idle_power_mw,
+		"memory_bandwidth_gbs", (json_int_t)g->memory_bandwidth_gbs, "power_limit_w",
+		g->power_limit_mw * 1e-3, "idle_power_w", g->idle_power_mw * 1e-3,
 		"clock_default_mhz", (json_int_t)g->clock_default_mhz, "clocks_mhz", clocks);
 }
 
 static json_t *profile_json(const struct hes_profile *p)
 {
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:f, s:f}", "workload",
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "workload",
 			 p->workload, "gpu_type", p->gpu_type, "batch_size",
 			 (json_int_t)p->batch_size, "memory_mib", (json_int_t)p->memory_mib,
 			 "clock_mhz", (json_int_t)p->clock_mhz, "iteration_us", p->iteration_us,
-			 "power_mw", (json_int_t)p->power_mw, "busy", p->busy, "sm_util",
-			 p->sm_util, "dram_util", p->dram_util, "l2_util", p->l2_util, "start_s",
-			 p->start_s);
+			 "power_w", p->power_mw * 1e-3, "busy", p->busy, "sm_util", p->sm_util,
+			 "dram_util", p->dram_util, "l2_util", p->l2_util, "start_s", p->start_s);
 }
 
 static int by_kind(const void *a, const void *b)
@@ -118,6 +117,6 @@ json_t *policy_request_json(const struct hes_request *r)
 		json_array_append_new(about, type_json(types[t]));
 	free(types);
 	return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o}", "format", "heshare-request",
-			 "version", 1, "seed", (json_int_t)r->seed, "now_us", (json_int_t)r->now_us,
+			 "version", 2, "seed", (json_int_t)r->seed, "now_us", (json_int_t)r->now_us,
 			 "jobs", jobs, "gpus", gpus, "gpu_types", about, "profiles", profiles);
 }

@@ -9,6 +9,8 @@
 
 #include "base/file.h"
 
+#define VERSION 1 /* of the documents that commands write */
+
 /* Memory that jansson 2.14 needs on a 64-bit machine, rounded up. Other values cost at most the
  * bytes counted for their comma or colon. */
 #define OBJECT_BYTES 240
@@ -86,4 +88,17 @@ int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_e
 	rc = hes_json_parse(path, text, len, out, err);
 	free(text);
 	return rc;
+}
+
+json_t *hes_json_document(const char *format, json_t *members)
+{
+	json_t *doc =
+		members ? json_pack("{s:s, s:i}", "format", format, "version", VERSION) : NULL;
+
+	if (doc && json_object_update(doc, members)) {
+		json_decref(doc);
+		doc = NULL;
+	}
+	json_decref(members);
+	return doc;
 }

@@ -24,4 +24,11 @@ int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_e
 int hes_json_parse(const char *name, const char *text, size_t len, json_t **out,
 		   struct hes_err *err);
 
+/**
+ * A document to write: "format", "version", then the members of @members, whose reference it takes.
+ * docs/formats describes each format.
+ * @return NULL where @members is NULL, or without memory
+ */
+json_t *hes_json_document(const char *format, json_t *members);
+
 #endif

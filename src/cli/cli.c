@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/visible.h"
 #include "cli/terminal.h"
 
@@ -94,8 +95,9 @@ json_t *cli_json_maybe(bool known, double value)
 	return known ? json_real(value) : json_null();
 }
 
-int cli_print_json(json_t *doc)
+int cli_print_json(const char *format, json_t *members)
 {
+	json_t *doc = hes_json_document(format, members);
 	int rc = doc ? json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : -1;
 
 	json_decref(doc);
@@ -113,10 +115,10 @@ void cli_print_table(struct table *t, FILE *f, int indent)
 	table_print(t, f, indent, terminal_table_width());
 }
 
-int cli_table_out(struct table *t, bool json)
+int cli_table_out(struct table *t, const char *format, const char *rows, bool json)
 {
 	if (json)
-		return cli_print_json(table_json(t));
+		return cli_print_json(format, json_pack("{s:o}", rows, table_json(t)));
 	cli_print_table(t, stdout, 0);
 	return 0;
 }

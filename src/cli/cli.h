@@ -36,13 +36,15 @@ bool cli_reader_gone(void);
 /** A number, or null where it is not known. */
 json_t *cli_json_maybe(bool known, double value);
 
-/** Print a JSON document on stdout and drop the reference. @return exit status */
-int cli_print_json(json_t *doc);
+/** Print the members of an object as a JSON document on stdout, and drop the reference.
+ * @param format  "heshare-gpus" @return exit status */
+int cli_print_json(const char *format, json_t *members);
 
 /** Print a table as wide as the terminal; without one, in COLUMNS or 80 columns. */
 void cli_print_table(struct table *t, FILE *f, int indent);
-/** A command's only table, as text or as a JSON document. @return exit status */
-int cli_table_out(struct table *t, bool json);
+/** A command's only table, as text or as a JSON document with @rows as the name of its list.
+ * @return exit status */
+int cli_table_out(struct table *t, const char *format, const char *rows, bool json);
 
 /** A time for progress: "9 s", "3 h 52 min". @return @out */
 const char *cli_rough_time(char out[HES_QUANTITY_MAX], double us);

@@ -1,7 +1,7 @@
 /*
  * plan_json.c - write and read plan files, in JSON (docs/formats/plan.md); see plan.h.
  *
- * A plan reads back exactly as it was written. Errors name the file and the JSON path.
+ * A plan reads back as it was written. Errors name the file and the JSON path.
  * plan_subjects.c reads the jobs and GPUs of a plan file.
  */
 #include "heshare/plan.h"
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -19,12 +20,8 @@
 #include "core/plan_json.h"
 
 #define FORMAT  "heshare-plan"
-#define VERSION 1
-/* with open queues: a reader of version 1 would put barriers between their jobs */
-#define OPEN 2
-#define OVER                                                                                     \
-	3 /* with shares that may sum to more than 100 %: a reader of version 2 would admit jobs \
-	     later */
+#define DIGITS  15 /* of reals: joules with thousandths are exact */
+#define VERSION 4  /* energy_j and power_cap_w; before, energy_mj and power_cap_mw */
 
 /* @return @list with @value at its end; NULL: out of memory, so that no job is lost silently */
 static json_t *list_add(json_t *list, json_t *value)
@@ -42,6 +39,12 @@ static json_t *object_set(json_t *o, const char *key, json_t *value)
 		return o;
 	json_decref(o);
 	return NULL;
+}
+
+/* @milli thousandths of a unit, in the unit */
+static json_t *milli_json(uint64_t milli)
+{
+	return json_real((double)milli / 1000);
 }
 
 static json_t *outside_json(uint32_t outside)
@@ -69,9 +72,9 @@ static json_t *placement_json(const struct hes_placement *p, const struct hes_jo
 static json_t *energies_json(json_t *o, const struct hes_placement *p, bool alone)
 {
 	if (p->activity_mw)
-		o = object_set(o, "activity_mw", json_integer((json_int_t)p->activity_mw));
+		o = object_set(o, "activity_w", milli_json(p->activity_mw));
 	if (p->energy_mj && !alone)
-		o = object_set(o, "energy_mj", json_integer((json_int_t)p->energy_mj));
+		o = object_set(o, "energy_j", milli_json(p->energy_mj));
 	return o;
 }
 
@@ -90,7 +93,7 @@ static json_t *batch_json(const struct hes_batch *b, const struct hes_gpu_type *
 		o = object_set(o, "unknown", json_true());
 	o = object_set(o, "start_us", json_integer((json_int_t)b->start_us));
 	o = object_set(o, "end_us", json_integer((json_int_t)b->end_us));
-	o = object_set(o, "energy_mj", json_integer((json_int_t)b->energy_mj));
+	o = object_set(o, "energy_j", milli_json(b->energy_mj));
 	return object_set(o, "jobs", list);
 }
 
@@ -143,33 +146,20 @@ static json_t *jobs_json(const struct hes_jobs *jobs)
 	return list;
 }
 
-static int version_of(const struct hes_plan *p)
-{
-	int version = VERSION;
-
-	for (size_t g = 0; g < p->n_gpus; g++) {
-		if (hes_queue_shares_pct(&p->queues[g]) > 100)
-			return OVER;
-		if (p->queues[g].together)
-			version = OPEN;
-	}
-	return version;
-}
-
 static json_t *totals_json(const struct hes_plan *p, const struct hes_jobs *jobs)
 {
 	const struct hes_totals *t = &p->predicted;
-	json_t *o = json_pack("{s:f, s:I, s:I, s:I}", "avg_jct_us", t->avg_jct_us, "makespan_us",
-			      (json_int_t)t->makespan_us, "busy_energy_mj",
-			      (json_int_t)t->busy_energy_mj, "fleet_energy_mj",
-			      (json_int_t)t->fleet_energy_mj);
+	json_t *o = json_pack("{s:f, s:I, s:o, s:o}", "avg_jct_us", t->avg_jct_us, "makespan_us",
+			      (json_int_t)t->makespan_us, "busy_energy_j",
+			      milli_json(t->busy_energy_mj), "fleet_energy_j",
+			      milli_json(t->fleet_energy_mj));
 
 	if (hes_jobs_due(jobs) > 0)
 		o = object_set(o, "deadlines_missed",
 			       json_integer((json_int_t)hes_plan_missed(p, jobs)));
 	if (p->power_cap_mw) {
-		o = object_set(o, "power_cap_mw", json_integer((json_int_t)p->power_cap_mw));
-		o = object_set(o, "peak_mw", json_integer((json_int_t)p->peak_mw));
+		o = object_set(o, "power_cap_w", milli_json(p->power_cap_mw));
+		o = object_set(o, "peak_w", milli_json(p->peak_mw));
 	}
 	return o;
 }
@@ -193,7 +183,7 @@ static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f,
 	for (size_t g = 0; g < p->n_gpus; g++)
 		gpus = list_add(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
 	doc = json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o, s:o}", "format", FORMAT, "version",
-			version_of(p), "policy", p->policy, "prefer", p->prefer, "seed",
+			VERSION, "policy", p->policy, "prefer", p->prefer, "seed",
 			(json_int_t)p->seed, "predicted", totals_json(p, jobs), "gpus", gpus,
 			"jobs", jobs_json(jobs));
 	for (int i = 0; i < HES_KNOWN_SOURCES; i++)
@@ -227,7 +217,7 @@ int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_f
 		return rc;
 	}
 	errno = 0;
-	if (json_dumpf(doc, file.f, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) ||
+	if (json_dumpf(doc, file.f, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) ||
 	    fputc('\n', file.f) == EOF) {
 		rc = errno ? -errno : -EIO;
 		hes_file_abort(&file);
@@ -337,6 +327,28 @@ static uint64_t get_u64(struct reader *r, const json_t *o, const char *key)
 	return (uint64_t)get_int(r, o, key, 0, INT64_MAX);
 }
 
+static bool is_amount(const json_t *v)
+{
+	return json_is_number(v) && json_number_value(v) >= 0 && json_number_value(v) < 9e15;
+}
+
+/* Thousandths of a unit: of @key, which is in the unit, or of @older, a whole number of files
+ * before version 4. */
+static uint64_t get_milli(struct reader *r, const json_t *o, const char *key, const char *older)
+{
+	const json_t *v;
+
+	if (json_object_get(o, older) && !json_object_get(o, key))
+		return get_u64(r, o, older);
+	v = get(r, o, key, is_amount, "not a number from 0 to 9e15");
+	return r->rc ? 0 : (uint64_t)llround(json_number_value(v) * 1000);
+}
+
+static bool has_either(const json_t *o, const char *key, const char *older)
+{
+	return json_object_get(o, key) || json_object_get(o, older);
+}
+
 static double get_time(struct reader *r, const json_t *o, const char *key)
 {
 	return json_number_value(get(r, o, key, is_time, "not a number from 0 on"));
@@ -390,6 +402,15 @@ static void read_times(struct reader *r, const json_t *o, int64_t *start_us, int
 	*end_us = get_int(r, o, "end_us", *start_us, HES_PLAN_LONGEST_US);
 }
 
+static uint32_t read_activity(struct reader *r, const json_t *o)
+{
+	const uint64_t mw = get_milli(r, o, "activity_w", "activity_mw");
+
+	if (!r->rc && (!mw || mw > UINT32_MAX))
+		refuse(r, "activity_w", "outside 0.001 to 4294967.295");
+	return (uint32_t)mw;
+}
+
 static void read_placement(struct reader *r, const json_t *o, struct hes_placement *out)
 {
 	const char *id = get_text(r, o, "job");
@@ -400,9 +421,10 @@ static void read_placement(struct reader *r, const json_t *o, struct hes_placeme
 	out->sm_pct = get_u32(r, o, "sm_pct", 1, 100);
 	read_times(r, o, &out->start_us, &out->end_us);
 	out->outside = read_outside(r, o);
-	out->activity_mw =
-		json_object_get(o, "activity_mw") ? get_u32(r, o, "activity_mw", 1, UINT32_MAX) : 0;
-	out->energy_mj = json_object_get(o, "energy_mj") ? get_u64(r, o, "energy_mj") : 0;
+	if (has_either(o, "activity_w", "activity_mw"))
+		out->activity_mw = read_activity(r, o);
+	if (has_either(o, "energy_j", "energy_mj"))
+		out->energy_mj = get_milli(r, o, "energy_j", "energy_mj");
 }
 
 /* Files that do not say it had their default clocks from measurements without a lock. */
@@ -431,7 +453,7 @@ static void read_batch(struct reader *r, size_t entry, size_t gpu, const struct 
 	out->unknown = json_is_true(json_object_get(o, "unknown"));
 	read_times(r, o, &out->start_us, &out->end_us);
 	if (r->predicted)
-		out->energy_mj = get_u64(r, o, "energy_mj");
+		out->energy_mj = get_milli(r, o, "energy_j", "energy_mj");
 	list = get_list(r, o, "jobs", HES_MAX_SHARING);
 	out->n = (uint32_t)json_array_size(list);
 	if (out->n == 0)
@@ -503,7 +525,7 @@ static void read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 	if (has(doc, "format") && strcmp(get_text(r, doc, "format"), FORMAT) != 0)
 		refuse(r, "format", "not \"" FORMAT "\"");
 	if (has(doc, "version"))
-		get_int(r, doc, "version", VERSION, OVER);
+		get_int(r, doc, "version", 1, VERSION);
 	if (has(doc, "policy"))
 		strcpy(out->policy, get_text(r, doc, "policy"));
 	if (has(doc, "prefer"))
@@ -520,11 +542,11 @@ static void read_totals(struct reader *r, const json_t *doc, struct hes_plan *pl
 	set_path(r, "predicted");
 	out->avg_jct_us = get_time(r, o, "avg_jct_us");
 	out->makespan_us = get_int(r, o, "makespan_us", 0, HES_PLAN_LONGEST_US);
-	out->busy_energy_mj = get_u64(r, o, "busy_energy_mj");
-	out->fleet_energy_mj = get_u64(r, o, "fleet_energy_mj");
-	if (json_object_get(o, "power_cap_mw") || json_object_get(o, "peak_mw")) {
-		plan->power_cap_mw = get_u64(r, o, "power_cap_mw");
-		plan->peak_mw = get_u64(r, o, "peak_mw");
+	out->busy_energy_mj = get_milli(r, o, "busy_energy_j", "busy_energy_mj");
+	out->fleet_energy_mj = get_milli(r, o, "fleet_energy_j", "fleet_energy_mj");
+	if (has_either(o, "power_cap_w", "power_cap_mw") || has_either(o, "peak_w", "peak_mw")) {
+		plan->power_cap_mw = get_milli(r, o, "power_cap_w", "power_cap_mw");
+		plan->peak_mw = get_milli(r, o, "peak_w", "peak_mw");
 	}
 }
 

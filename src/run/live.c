@@ -134,7 +134,7 @@ static json_t *live_json(int64_t run, const struct hes_run_live *l)
 
 void run_live_put(const struct hes_job_folder *folder, int64_t run, const struct hes_run_live *l)
 {
-	json_t *doc = live_json(run, l);
+	json_t *doc = hes_json_document("heshare-live", live_json(run, l));
 	int fd = -1, rc = -1;
 
 	unlinkat(folder->fd, LIVE_NEW, 0);

@@ -110,7 +110,7 @@ program() {
 	local mine=exec:$HES_SOURCE_ROOT/examples/policy.py
 	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy "$mine" -o plan.json >plan.txt
 	grep -q '^exec:policy.py: 8 jobs on 3 GPUs$' plan.txt
-	jq -e '.policy == "exec:policy.py" and .predicted.avg_jct_us > 0 and .predicted.busy_energy_mj > 0 and .seed == 1' plan.json
+	jq -e '.policy == "exec:policy.py" and .predicted.avg_jct_us > 0 and .predicted.busy_energy_j > 0 and .seed == 1' plan.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p "$mine,pwr" --plan plan.json --burst \
 		--no-timing --json >out.json
 	jq -e '[.policies[].name] == ["exec:policy.py", "pwr", "plan.json"] and
@@ -128,11 +128,11 @@ program() {
 	jq -e '.policies[0].makespan_s > 900.25' out.json
 	# Jobs arrive at six moments.
 	[ "$(ls request.* | wc -l)" -eq "$(tail -n +2 "$G/jobs.csv" | cut -d, -f 2 | sort -u | wc -l)" ]
-	jq -e '.format == "heshare-request" and .version == 1 and .seed == 1 and .now_us == 0 and [.jobs[].id] == ["small", "early"] and
+	jq -e '.format == "heshare-request" and .version == 2 and .seed == 1 and .now_us == 0 and [.jobs[].id] == ["small", "early"] and
 		[.gpus[] | [.gpu, .type, .free_at_us, .running]] ==
 			[["old/0", "T4", 0, []], ["old/1", "V100-SXM2-32", 0, []], ["new/0", "A100-SXM-80", 0, []]] and
-		(.gpu_types[0] | .type == "T4" and .memory_mib == 15360 and .mps and (.clocks_mhz | index(1590)) and .idle_power_mw > 0) and
-		(.profiles | length) == 6 and all(.profiles[]; .iteration_us > 0 and .power_mw > 0)' request.0
+		(.gpu_types[0] | .type == "T4" and .memory_mib == 15360 and .mps and (.clocks_mhz | index(1590)) and .idle_power_w > 0) and
+		(.profiles | length) == 6 and all(.profiles[]; .iteration_us > 0 and .power_w > 0)' request.0
 	jq -e '.now_us == 10000000 and (.gpus[2] | .free_at_us > 10000000 and (.running | length) == 1 and .running[0].sm_pct == 100)' request.1
 }
 
@@ -224,8 +224,8 @@ profile_rows() {
 	for type in T4 V100-SXM2-32 A100-SXM-80; do
 		for batch in 1 8 32; do
 			"$HESHARE" model "$1" --gpu "$type" -b "$batch" --json |
-				jq -r --arg name "$2" '.jobs[0] as $j | [$name, .gpu, $j.batch, $j.memory_mib, .clock_mhz, $j.iteration_us,
-					$j.sm_util, $j.dram_util, $j.l2_util, .power_mw] | @csv' | tr -d \"
+				jq -r --arg name "$2" '.jobs[0] as $j | [$name, .gpu, $j.batch_size, $j.memory_mib, .clock_mhz, $j.iteration_us,
+					$j.sm_util, $j.dram_util, $j.l2_util, (.power_w * 1000 | round)] | @csv' | tr -d \"
 		done
 	done
 }
@@ -277,7 +277,7 @@ own_jobs() {
 	"$HESHARE" model mine --profiles rows.csv --gpu T4 -b 8 --json >mine.json
 	"$HESHARE" model bert-miso --gpu T4 -b 8 --json >known.json
 	jq -es '(.[0].jobs[0].iteration_us / .[1].jobs[0].iteration_us - 1 | fabs < 0.05) and
-		(.[0].power_mw / .[1].power_mw - 1 | fabs < 0.05)' mine.json known.json
+		(.[0].power_w / .[1].power_w - 1 | fabs < 0.05)' mine.json known.json
 	"$HESHARE" model --list --profiles rows.csv | grep -q '^mine  *profile  *profile'
 	run -0 "$HESHARE" model resnet50 --co-runners mine:8:50 -s 50 --profiles rows.csv
 	[[ "$output" == *"mine: fitted to 9 points: "* ]]

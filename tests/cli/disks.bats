@@ -73,7 +73,7 @@ small_disk() {
 		until [ "$(stat -c %s disk/run/$first.log 2>/dev/null || echo 0)" -ge 200000 ]; do sleep 1; done
 		fill
 		heshare status
-		heshare status --json | jq -r '.[].warnings[]'
+		heshare status --json | jq -r '.runs[].warnings[]'
 		: >full
 		until [ -e printed ]; do sleep 1; done
 		rm disk/filler
@@ -100,7 +100,7 @@ small_disk() {
 			heshare run plan.json -c "$job" >out 2>err &
 			await began plan.run/$first.log
 			case $how in
-			full) fill; heshare status --json | jq -r '.[].warnings[]' ;;
+			full) fill; heshare status --json | jq -r '.runs[].warnings[]' ;;
 			*) mv disk/s disk/gone ;;
 			esac
 			: >go
@@ -127,7 +127,7 @@ small_disk() {
 		heshare run plan.json --json -c "$job" >out 2>err &
 		await began plan.run/$first.log
 		while [ -e plan.run ]; do rm -rf plan.run 2>/dev/null; done
-		heshare status --json | jq -r '.[].warnings[]'
+		heshare status --json | jq -r '.runs[].warnings[]'
 		: >go
 		wait $!
 		jq -c '[.jobs_done, .jobs_failed, .jobs_waiting]' out

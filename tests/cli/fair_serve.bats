@@ -62,8 +62,8 @@ in_lab() {
 		heshare fair top --json
 	END
 	[ "$status" -eq 0 ]
-	jq -e '.[0] | .policy == "etf" and .phi == 0.7 and .used_s / .wanted_s > 0.5' <<<"$output"
-	jq -e '.[0].tenants | map({(.tenant): .time_s}) | add | .heavy / .light | . > 1.5 and . < 2.6' <<<"$output"
+	jq -e '.gpus[0] | .policy == "etf" and .phi == 0.7 and .used_s / .wanted_s > 0.5' <<<"$output"
+	jq -e '.gpus[0].tenants | map({(.tenant): .time_s}) | add | .heavy / .light | . > 1.5 and . < 2.6' <<<"$output"
 	jq -e -s '.[0].leases > 10 and .[1].leases > 10 and .[0].held_s + .[1].held_s > 4' \
 		light.json heavy.json
 	grep -q "GPU 0: tenant heavy of user $(id -u), process [0-9]* connected" serve.log
@@ -235,7 +235,7 @@ in_lab() {
 		client work heavy 1 | jq -r .welcome
 		heshare fair set --tenant heavy --weight 3 2>&1
 		heshare fair set --tenant heavy --weight 3 --user nobody
-		heshare fair top --json | jq -c '.[0].tenants | map([.uid, .weight]) | sort'
+		heshare fair top --json | jq -c '.gpus[0].tenants | map([.uid, .weight]) | sort'
 		kill $arbiter; wait $arbiter
 		serve --allow @root
 		setpriv --reuid 65534 --regid 65534 --groups 0 heshare fair top >top.txt && echo seen
@@ -270,9 +270,9 @@ in_lab() {
 		kill -STOP $hangs
 		wait $works
 		jq -e '.leases > 0' works.json
-		heshare fair top --json | jq -c '.[0].tenants | map(select(.tenant == "hangs")) | .[0] | [.state, .lost]'
+		heshare fair top --json | jq -c '.gpus[0].tenants | map(select(.tenant == "hangs")) | .[0] | [.state, .lost]'
 		kill -KILL $hangs; wait $hangs
-		heshare fair top --json | jq -c '.[0].tenants | map(select(.tenant == "hangs")) | .[0].processes'
+		heshare fair top --json | jq -c '.gpus[0].tenants | map(select(.tenant == "hangs")) | .[0].processes'
 	END
 	[ "$status" -eq 0 ]
 	[ "${lines[*]}" = 'closed closed true ["lost",1] 0' ]
@@ -294,11 +294,11 @@ in_lab() {
 	END
 	[ "$status" -eq 0 ]
 	grep -q "tenant worker of user $(id -u), process [0-9]* draws [0-9.]* W" serve.log
-	jq -e -s '.[0][0] | .tenant == "worker" and .gpu_type == "T4" and .clock_mhz == 0 and .power_w > 20 and .seconds >= 1' <<<"$(printf '%s\n' "${lines[@]}" | sed '/^tenant/,$d')"
-	jq -e -s '.[1][0] | .tenant == "other" and .clock_mhz == 600 and .power_w > 20 and .power_w < 70' <<<"$(printf '%s\n' "${lines[@]}" | sed '/^tenant/,$d')"
+	jq -e -s '.[0].powers[0] | .tenant == "worker" and .gpu_type == "T4" and .clock_mhz == 0 and .power_w > 20 and .seconds >= 1' <<<"$(printf '%s\n' "${lines[@]}" | sed '/^tenant/,$d')"
+	jq -e -s '.[1].powers[0] | .tenant == "other" and .clock_mhz == 600 and .power_w > 20 and .power_w < 70' <<<"$(printf '%s\n' "${lines[@]}" | sed '/^tenant/,$d')"
 	# A launch is an iteration, and the GPU is busy for most of it.
 	iteration_us=$(awk '$2 == 6 { from = $5 } END { print ($5 - from) / ($2 - 6) * 1e6 }' steps)
-	jq -e -s --argjson us "$iteration_us" '.[1][0] | .launches > 20 and .launch_us < 1.05 * $us and .launch_us > 0.8 * $us' \
+	jq -e -s --argjson us "$iteration_us" '.[1].powers[0] | .launches > 20 and .launch_us < 1.05 * $us and .launch_us > 0.8 * $us' \
 		<<<"$(printf '%s\n' "${lines[@]}" | sed '/^tenant/,$d')"
 	[ "${lines[-1]}" = "lock=-" ]
 	[[ "${lines[-2]}" =~ ^"worker " ]]

@@ -12,21 +12,21 @@ setup() {
 
 @test "without options the lab has the paper's testbed" {
 	run -0 --separate-stderr "$HES_LAB" -- heshare gpus --json
-	[ "$(jq -r 'group_by(.type)[] | "\(length) \(.[0].type)"' <<<"$output")" = $'2 A100-SXM-80\n4 T4\n2 V100-PCIe-32' ]
-	jq -e '.[0] | .name == "Tesla T4" and .memory_mib == 15360 and .power_w == 10 and .clock_mhz == 300' <<<"$output"
+	[ "$(jq -r '.gpus | group_by(.type)[] | "\(length) \(.[0].type)"' <<<"$output")" = $'2 A100-SXM-80\n4 T4\n2 V100-PCIe-32' ]
+	jq -e '.gpus[0] | .name == "Tesla T4" and .memory_mib == 15360 and .power_w == 10 and .clock_mhz == 300' <<<"$output"
 }
 
 @test "a fleet of ones own, and the command's exit status" {
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: L4, count: 1 }, { type: H200, count: 2 } ]\n' >f.yaml
 	run -7 --separate-stderr "$HES_LAB" --fleet f.yaml -- sh -c \
-		'heshare gpus --json | jq -r ".[].type"; exit 7'
+		'heshare gpus --json | jq -r ".gpus[].type"; exit 7'
 	[ "$output" = $'L4\nH200\nH200' ]
 	[ "$stderr" = "lab: derived from data sheets, not fitted to measurements: L4, H200; expect times within 15 % in half of the cases, within 50 % in nine of ten (docs/gpu-model.md)" ]
 }
 
 # visible VARIABLES COMMAND...: UUIDs of the GPUs that a command uses
 visible() {
-	"$HES_LAB" -- sh -c 'nvidia() { env -u CUDA_VISIBLE_DEVICES heshare gpus --json | jq -r ".[].uuid"; }; nvidia >all; '"$1"' heshare gpus --json | jq -r ".[].uuid" >some'
+	"$HES_LAB" -- sh -c 'nvidia() { env -u CUDA_VISIBLE_DEVICES heshare gpus --json | jq -r ".gpus[].uuid"; }; nvidia >all; '"$1"' heshare gpus --json | jq -r ".gpus[].uuid" >some'
 	grep -nxFf some all | cut -d: -f1 | xargs
 }
 
@@ -46,7 +46,7 @@ visible() {
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: L4, count: 2 } ]\n' >f.yaml
 	run -0 --separate-stderr "$HES_LAB" --fleet f.yaml -- env SLURM_JOB_ID=1 \
 		SLURM_JOB_GPUS=6,7 heshare gpus --json
-	[ "$(jq length <<<"$output")" = 2 ]
+	[ "$(jq ".gpus | length" <<<"$output")" = 2 ]
 	run -1 "$HES_LAB" -- env SLURM_JOB_ID=12 heshare gpus
 	[[ "$output" == "heshare gpus: Slurm job 12 has no GPU on this node: ask for some, for example by --gres=gpu:1; where Slurm does not manage GPUs, name them in CUDA_VISIBLE_DEVICES" ]]
 	run -1 "$HES_LAB" -- env CUDA_VISIBLE_DEVICES= heshare plan x.csv --gpus all
@@ -58,8 +58,8 @@ visible() {
 	export LAB_FOLDER=$(dirname "$HES_LAB")
 	cat >order.sh <<-'END'
 		exec 2>&1; unset CUDA_DEVICE_ORDER
-		heshare gpus --json | jq -r ".[].uuid" >all
-		names() { jq -r .[].uuid | while read -r u; do echo $(($(grep -nxF "$u" all | cut -d: -f1) - 1)); done | xargs; }
+		heshare gpus --json | jq -r ".gpus[].uuid" >all
+		names() { jq -r .gpus[].uuid | while read -r u; do echo $(($(grep -nxF "$u" all | cut -d: -f1) - 1)); done | xargs; }
 		for v in 0 1,0 2,0,1 " 1"; do
 			CUDA_VISIBLE_DEVICES=$v heshare gpus --json | names
 			CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=$v heshare gpus --json | names
@@ -234,7 +234,7 @@ step_us() {
 	printf 'name: eight\nnodes:\n  - name: a\n    gpus: [ { type: H100-SXM, count: 8 } ]\n' >eight.yaml
 	run -0 --separate-stderr "$HES_LAB" --fleet eight.yaml --speed 5 -- sh -c '
 		for i in 0 1 2 3 4 5 6 7; do vgpu-task --device $i --workload resnet50 --batch 64 --iterations 100000000 >/dev/null & done
-		until heshare gpus --json | jq -e "all(.busy_pct > 50)" >/dev/null; do sleep 0.5; done
+		until heshare gpus --json | jq -e ".gpus | all(.busy_pct > 50)" >/dev/null; do sleep 0.5; done
 		sleep 2
 		heshare measure --json -o sick.json -- sh -c "sleep 2
 			vgpu-fault 1:energy=frozen 2:energy=reset 3:energy=+4294967.296 4:power=x10 5:clock=0 6:power=-1 6:energy=frozen 7:counters=250
@@ -254,7 +254,7 @@ step_us() {
 	END
 	jq -e '.gpus | (.[6].mean_w / .[0].mean_w - 1 | fabs < 0.05) and .[5].mean_clock_mhz == .[0].mean_clock_mhz and
 		.[4].peak_w < 700 and .[7].activity.sm < 1 and .[7].activity.busy <= 1' sick.json
-	jq -e '.[7] | .memory_used_mib == null and .temperature_c == null and .busy_pct == null and .power_w > 0' gpus.json
+	jq -e '.gpus[7] | .memory_used_mib == null and .temperature_c == null and .busy_pct == null and .power_w > 0' gpus.json
 }
 
 @test "heshare measure: a run that fails or is interrupted ends the runs and does not count" {
@@ -343,7 +343,7 @@ step_us() {
 		others=$(jq -nc "[0, 1, 2] - [$sick]")
 		if heshare gpus --json >g; then exit 9; fi
 		grep -q "^heshare gpus: GPU $sick cannot be used: .*$why.*; to do: " err
-		[ "$(jq -c 'map(.index)' g)" = "$others" ]
+		[ "$(jq -c '.gpus | map(.index)' g)" = "$others" ]
 		: >err; heshare measure -- true >/dev/null; left_out
 		CUDA_VISIBLE_DEVICES=$well heshare measure -g 0 -- true >/dev/null
 		refused heshare measure -g $well,$sick -- true
@@ -427,7 +427,7 @@ step_us() {
 		for i in range(n.value):
 		    b = ctypes.create_string_buffer(16); c.cuDeviceGetUuid_v2(b, i); print("GPU-" + str(uuid.UUID(bytes=b.raw)))
 	END
-	run -0 --separate-stderr "$HES_LAB" -- sh -c 'heshare gpus --json | jq -r ".[].uuid" >nvml
+	run -0 --separate-stderr "$HES_LAB" -- sh -c 'heshare gpus --json | jq -r ".gpus[].uuid" >nvml
 		order() { env "$@" python3 devices.py | while read -r uuid; do echo $(($(grep -n -x "$uuid" nvml | cut -d: -f1) - 1)); done | tr "\n" " "; }
 		order -u CUDA_DEVICE_ORDER; order -u CUDA_DEVICE_ORDER CUDA_VISIBLE_DEVICES=6,0; order CUDA_DEVICE_ORDER=PCI_BUS_ID'
 	[ "$output" = "6 7 4 5 0 1 2 3 2 6 0 1 2 3 4 5 6 7 " ]
@@ -544,8 +544,8 @@ vgpu-fault: fault "voltage=1": no reading "voltage"; vgpu-fault --help lists the
 
 @test "a killed process leaves no context, and no memory taken" {
 	run -0 --separate-stderr "$HES_LAB" -- sh -c 'vgpu-task --workload resnet50 --batch 16 --iterations 100000 >/dev/null &
-		while [ "$(heshare gpus --json | jq ".[0].memory_used_mib > 1000")" = false ]; do sleep 0.05; done
-		kill -9 $!; until heshare gpus --json | jq -e ".[0].memory_used_mib < 257"; do sleep 0.1; done'
+		while [ "$(heshare gpus --json | jq ".gpus[0].memory_used_mib > 1000")" = false ]; do sleep 0.05; done
+		kill -9 $!; until heshare gpus --json | jq -e ".gpus[0].memory_used_mib < 257"; do sleep 0.1; done'
 	[ "${lines[-1]}" = true ]
 }
 

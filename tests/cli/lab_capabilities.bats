@@ -18,7 +18,7 @@ measured() {
 	"$HES_LAB" --fleet two.yaml --speed 10 "$@" -- sh -c '
 		vgpu-task --device 0 --workload resnet50 --batch 16 --iterations 100000 >/dev/null &
 		vgpu-task --device 1 --workload vgg19 --batch 32 --iterations 100000 >/dev/null &
-		until heshare gpus --json | jq -e "all(.busy_pct > 50)" >/dev/null; do sleep 0.2; done
+		until heshare gpus --json | jq -e ".gpus | all(.busy_pct > 50)" >/dev/null; do sleep 0.2; done
 		sleep 2 # the percentages are of the second before
 		heshare measure --json -o - -- sleep 6' | jq -c '.gpus[].activity'
 }
@@ -78,7 +78,7 @@ near() { # near JSON KEY VALUE
 	run -0 "$HES_LAB" --dcgm -- heshare gpus
 	[ "${#lines[@]}" -eq 9 ]
 	run -0 --separate-stderr "$HES_LAB" --dcgm -- heshare gpus --json
-	jq -e 'all(.missing == [] and .activity == "DCGM")' <<<"$output"
+	jq -e '.gpus | all(.missing == [] and .activity == "DCGM")' <<<"$output"
 }
 
 @test "each missing capability is reported once, with its GPUs and what to do" {
@@ -92,7 +92,7 @@ near() { # near JSON KEY VALUE
 	[ "${#lines[@]}" -eq 13 ]
 	run -0 --separate-stderr "$HES_LAB" --dcgm --fault 1:no-permission --fault 2:sensor-gap \
 		-- heshare gpus --json
-	[ "$(jq -c '.[] | [.missing[].capability]' <<<"$output" | head -n 3)" = $'[]\n["lock_clock","limit_power"]\n["read_power","read_energy","read_clock"]' ]
+	[ "$(jq -c '.gpus[] | [.missing[].capability]' <<<"$output" | head -n 3)" = $'[]\n["lock_clock","limit_power"]\n["read_power","read_energy","read_clock"]' ]
 }
 
 @test "to find out what is missing changes nothing" {
@@ -122,7 +122,7 @@ near() { # near JSON KEY VALUE
 @test "MPS that is not there, not to be run, or somebody else's" {
 	run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c \
 		'H=$(command -v heshare); PATH=/usr/bin:/bin "$H" gpus --json'
-	[ "$(jq -r '.[0].missing[0] | .capability + ": " + .why' <<<"$output")" = "mps: jobs cannot share the GPU: nvidia-cuda-mps-control is not found" ]
+	[ "$(jq -r '.gpus[0].missing[0] | .capability + ": " + .why' <<<"$output")" = "mps: jobs cannot share the GPU: nvidia-cuda-mps-control is not found" ]
 	mkdir refused
 	: >refused/nvidia-cuda-mps-control
 	run -0 "$HES_LAB" --dcgm -- sh -c \
@@ -205,7 +205,7 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 	for mode in "Mig 1" "Compute 2"; do
 		run -0 --separate-stderr "$HES_LAB" --fleet two.yaml --dcgm -- sh -c "
 			python3 -c \"\$set_mode\" 0 $mode; "'
-			heshare gpus --json | jq -c "[.[].missing[] | {capability, why, do}]"
+			heshare gpus --json | jq -c "[.gpus[].missing[] | {capability, why, do}]"
 			heshare plan jobs.csv --gpus 0
 			heshare run plan.json --store s.db -c true
 			heshare run plan.json --store s.db --dry-run -c true >/dev/null
@@ -239,9 +239,9 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 		--fault 2:sensor-gap \
 		--fault 2:nvmlDeviceGetUtilizationRates=3 -- sh -c 'heshare gpus; heshare gpus --json >gpus.json'
 	[[ "${lines[1]}" =~ P100-PCIe-16\ +-\ +-\  ]]
-	jq -e '.[0].memory_mib == null and .[1].memory_mib == 24576 and .[1].power_w == null' gpus.json
+	jq -e '.gpus | .[0].memory_mib == null and .[1].memory_mib == 24576 and .[1].power_w == null' gpus.json
 	to_do() { # GPU CAPABILITY
-		jq -r --arg k "$2" ".[$1].missing[] | select(.capability == \$k).do" gpus.json
+		jq -r --arg k "$2" ".gpus[$1].missing[] | select(.capability == \$k).do" gpus.json
 	}
 	[ "$(to_do 0 lock_clock)" = "nothing: plans use the default clock" ]
 	[ "$(to_do 0 activity)" = "nothing: profiles contain only busy time" ]
@@ -268,7 +268,7 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 	[[ "$output" == *"power_limit_w: 200, default_limit_w: 400, idle_w: 55,"* ]]
 	echo "$output" >rows.yaml
 	heshare gpus --types --json --catalogue rows.yaml |
-		jq -e '.[] | select(.name == "A100-SXM-80") | .power_limit_mw == 200000'
+		jq -e '.gpu_types[] | select(.name == "A100-SXM-80") | .power_limit_w == 200'
 	"${plan[@]}" --fleet full.yaml -o full.json
 	run -0 --separate-stderr "$HES_LAB" --fleet limited.yaml --dcgm --speed 50 -- sh -c '
 		"$@" --gpus all -o plan.json >plan.txt
@@ -301,9 +301,9 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 	run -0 --separate-stderr "$HES_LAB" --fleet one.yaml --speed 50 -- sh -c '
 		heshare run locked.json --store s.db -c "touch began; until [ -e go ]; do sleep 1; done; vgpu-task --workload {workload} --batch {batch} --iterations {iterations}" >run.out 2>run.err & run=$!
 		until [ -e began ] || ! kill -0 $run; do sleep 1; done
-		heshare gpus --json | jq ".[0].clock_mhz"
+		heshare gpus --json | jq ".gpus[0].clock_mhz"
 		vgpu-fault 0:nvmlDeviceGetUUID=999; touch go; wait $run
-		vgpu-fault 0:clear; heshare gpus --json | jq ".[0].clock_mhz"'
+		vgpu-fault 0:clear; heshare gpus --json | jq ".gpus[0].clock_mhz"'
 	cat run.err
 	[ "${lines[0]}" = 900 ]
 	[[ "${lines[1]}" =~ ^[0-9]+$ && "${lines[1]}" != 900 ]]

@@ -9,7 +9,7 @@
 	[ "$status" -eq 0 ]
 	[ "$(jq '.jobs | length' <<<"$output")" -eq 2 ]
 	jq -e --argjson a "$alone" \
-		'.jobs[0].iteration_us > $a.jobs[0].iteration_us and .power_mw > $a.power_mw' \
+		'.jobs[0].iteration_us > $a.jobs[0].iteration_us and .power_w > $a.power_w' \
 		<<<"$output"
 }
 
@@ -133,18 +133,18 @@ refused() {
 	cd "$BATS_TEST_TMPDIR"
 	echo workload,gpu_type,batch_size,memory_mib,clock_mhz,iteration_us,sm_util,dram_util,l2_util,power_mw >rows.csv
 	for batch in 1 8 32; do
-		"$HESHARE" model bert-miso --gpu T4 -b $batch --json | jq -r '.jobs[0] as $j | ["mine", .gpu, $j.batch, $j.memory_mib, .clock_mhz,
-			$j.iteration_us, $j.sm_util, $j.dram_util, $j.l2_util, .power_mw] | @csv' | tr -d \" >>rows.csv
+		"$HESHARE" model bert-miso --gpu T4 -b $batch --json | jq -r '.jobs[0] as $j | ["mine", .gpu, $j.batch_size, $j.memory_mib, .clock_mhz,
+			$j.iteration_us, $j.sm_util, $j.dram_util, $j.l2_util, (.power_w * 1000 | round)] | @csv' | tr -d \" >>rows.csv
 	done
 	factors() { "$HESHARE" model -a mine "$@" --json |
-		jq '.[0].expected.time_factors | .[1] / .[0]'; }
+		jq '.fitted[0].expected.time_factors | .[1] / .[0]'; }
 	facts=$(factors --gflop 80 --weights 420)
 	profile=$(factors --profiles rows.csv)
 	[ "$(jq -n "$facts > $profile and $profile > 1")" = true ]
 	added --profiles rows.csv --gflop 80
 	[[ "$output" == "mine: added from its profile and public facts; "*"mine: fitted to 3 points: time "* ]]
 	"$HESHARE" model -a mine --profiles rows.csv --json |
-		jq -e '.[0] | .points == 3 and .expected.networks > 8 and .expected.time_shared > 0'
+		jq -e '.fitted[0] | .points == 3 and .expected.networks > 8 and .expected.time_shared > 0'
 }
 
 @test "what cannot be added is refused with what would be right" {

@@ -34,7 +34,7 @@ setup() {
 overnight() {
 	: >night.out
 	nohup "$@" >>night.out 2>&1 &
-	until heshare status --json >seen 2>/dev/null && jq -e '.[-1].jobs_running > 0' seen >/dev/null || ! kill -0 $!; do sleep 0.1; done
+	until heshare status --json >seen 2>/dev/null && jq -e '.runs[-1].jobs_running > 0' seen >/dev/null || ! kill -0 $!; do sleep 0.1; done
 	kill -HUP $!
 }
 

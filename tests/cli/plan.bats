@@ -78,12 +78,12 @@ refused() {
 		"$HESHARE" plan jobs.csv $fleet --policy heshare --prefer $prefer -o \
 			$prefer.json --front front.csv >/dev/null
 	done
-	[ "$(jq -s 'map(.predicted.busy_energy_mj) | . == sort' energy.json balanced.json jct.json)" = true ]
+	[ "$(jq -s 'map(.predicted.busy_energy_j) | . == sort' energy.json balanced.json jct.json)" = true ]
 	[ "$(jq -s 'map(.predicted.avg_jct_us) | . == (sort | reverse)' energy.json balanced.json jct.json)" = true ]
 	[ "$(head -1 front.csv)" = busy_energy_j,avg_jct_s ]
 	tail -n +2 front.csv | sort -t, -g -k1,1 -c
 	tail -n +2 front.csv | sort -s -t, -gr -k2,2 -c # to the microsecond two may be alike
-	awk -F, -v e="$(jq .predicted.busy_energy_mj energy.json)" 'NR == 2 { exit ($1 * 1000 - e) ^ 2 > 1e4 }' front.csv
+	awk -F, -v e="$(jq .predicted.busy_energy_j energy.json)" 'NR == 2 { exit ($1 - e) ^ 2 > 1e-2 }' front.csv
 }
 
 @test "a preference is named with the policy or by itself, not twice" {
@@ -369,7 +369,7 @@ heshare plan: more.csv: no policy uses weight' ]
 @test "a plan reports the deadlines that it misses" {
 	awk -F, -v OFS=, 'NR == 1 { print $0, "deadline_s" } NR > 1 { print $0, NR == 2 ? 1 : 1e7 }' jobs.csv >due.csv
 	"$HESHARE" plan due.csv $fleet --policy joint --budget 3000 -o due.json 2>err >/dev/null
-	jq -e '.predicted | .deadlines_missed == 1 and (has("power_cap_mw") | not)' due.json
+	jq -e '.predicted | .deadlines_missed == 1 and (has("power_cap_w") | not)' due.json
 	grep -E "^heshare plan: 1 of 12 deadlines would be missed; the latest job, $(awk -F, 'NR == 2 { print $1 }' jobs.csv), ends [0-9.]+ s after its deadline$" err
 }
 
@@ -403,9 +403,9 @@ heshare plan: more.csv: no policy uses weight' ]
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 450 -o capped.json >out 2>err
 	[ ! -s err ]
 	grep -E "^highest power [1-4][0-9]{2}\.[0-9] W of 450 W, predicted$" out
-	jq -e '.predicted | .avg_jct_us > 0 and .power_cap_mw == 450000 and .peak_mw <= 450000 and (has("deadlines_missed") | not)' capped.json
+	jq -e '.predicted | .avg_jct_us > 0 and .power_cap_w == 450 and .peak_w <= 450 and (has("deadlines_missed") | not)' capped.json
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 80 --json 2>err |
-		jq -e '.predicted | .power_cap_mw == 80000 and .peak_mw > 80000'
+		jq -e '.predicted | .power_cap_w == 80 and .peak_w > 80'
 	grep -E "^heshare plan: --power-cap: no plan was found within 80 W; with this one the GPUs may draw [0-9.]+ W$" err
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 0 >out
 	[ -z "$(grep 'highest power' out)" ]

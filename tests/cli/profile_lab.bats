@@ -100,7 +100,7 @@ rows() {
 	job='case $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE in 10|20) [ ! -e hold ] || exec sleep 100000;; esac; '"exec ${TASK[*]}"
 	run -1 "$HES_LAB" --speed 20 -- sh -c 'heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --patience 100000 --clocks 900 -- "$0" &
 		until [ "$(sqlite3 s.db "SELECT count(*) FROM points" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done; kill -TERM $!; wait $!; rc=$?
-		heshare gpus --json | jq -e "all(.clock_mhz == 300 or .index > 3)" || rc=9
+		heshare gpus --json | jq -e ".gpus | all(.clock_mhz == 300 or .index > 3)" || rc=9
 		for p in $(pgrep -x vgpu-task); do ! grep -qzx "HESHARE_LAB=$HESHARE_LAB" /proc/$p/environ || rc=9; done; exit $rc' "$job"
 	rm hold
 	[[ "$output" == *"stopped early, "*" left; the same command goes on from here"* ]]
@@ -295,7 +295,7 @@ states() {
 
 @test "a GPU that falls off the bus is given up, the others of its type do its work" {
 	# A job prints its fifth line during its first point.
-	run ! "$HES_LAB" --speed 50 -- sh -c 'lost=$(heshare gpus --json | jq -r ".[1].uuid"); export lost
+	run ! "$HES_LAB" --speed 50 -- sh -c 'lost=$(heshare gpus --json | jq -r ".gpus[1].uuid"); export lost
 		heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --patience 100000 --shares 10..60 --clocks 900 -- "$0" 2>err' \
 		"n=0; ${TASK[*]} | while read -r line; do echo \"\$line\"; n=\$((n + 1)); [ \$n != 5 ] || [ \$CUDA_VISIBLE_DEVICES != \$lost ] || vgpu-fault 1:gpu-lost; done"
 	grep -q 'GPU 1 is given up' err
@@ -372,11 +372,11 @@ states() {
 	# The lab has the row of the third; heshare has not.
 	lab=("$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml --speed 100 --)
 	run -0 --separate-stderr "${lab[@]}" heshare gpus --json
-	[ "$(jq -r '.[].type' <<<"$output" | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
+	[ "$(jq -r '.gpus[].type' <<<"$output" | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
 	run -0 --separate-stderr "${lab[@]}" heshare gpus --yaml
 	echo "$output" >rows.yaml
-	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -r '.[-1] | [.name, .sm_count, .memory_mib, .memory_bandwidth_gbs,
-		.power_limit_mw, .clock_default_mhz] | @text')" = '["Odd-GPU-7",46,12288,504,220000,1800]' ]
+	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -r '.gpu_types[-1] | [.name, .sm_count, .memory_mib, .memory_bandwidth_gbs,
+		.power_limit_w, .clock_default_mhz] | @text')" = '["Odd-GPU-7",46,12288,504,220.0,1800]' ]
 	run -0 --separate-stderr "${lab[@]}" heshare profile --jobs jobs.csv --samples 12 \
 		--warm-up 5 --window 10 --repeats 2..4 --patience 100000 \
 		--clocks default -- "${TASK[@]}"
@@ -434,7 +434,7 @@ Odd-GPU-7 1500.0" ]
 	printf 'name: odd\nnodes:\n  - name: a\n    gpus: [ { type: A, count: 2 }, { type: B, count: 2 } ]\n' >fleet.yaml
 	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare \
 		gpus --json
-	[ "$(jq -r '.[].type' <<<"$output" | xargs)" = "Odd-GPU-7 Odd-GPU-7 Odd-GPU-7-24GB Odd-GPU-7-24GB" ]
+	[ "$(jq -r '.gpus[].type' <<<"$output" | xargs)" = "Odd-GPU-7 Odd-GPU-7 Odd-GPU-7-24GB Odd-GPU-7-24GB" ]
 	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare \
 		measure --json -o measured.json -- true
 	[ "$(jq -r '.gpus[].type' measured.json | xargs)" = "Odd-GPU-7 Odd-GPU-7 Odd-GPU-7-24GB Odd-GPU-7-24GB" ]
@@ -442,5 +442,5 @@ Odd-GPU-7 1500.0" ]
 		gpus --yaml
 	[ "$(grep -c 'list: \[300, 900, 1000, 1800\]' <<<"$output")" = 2 ]
 	echo "$output" >rows.yaml
-	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -c '.[-1].clocks_mhz')" = "[300,900,1000,1800]" ]
+	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -c '.gpu_types[-1].clocks_mhz')" = "[300,900,1000,1800]" ]
 }

@@ -63,7 +63,7 @@ slower() {
 		and .deliveries[0].at_us == 1772323200000000 and .deliveries[0].source == "imported"
 		and (.workloads[0] | .workload == "bert-large" and .batch_sizes.min == 1 and .newest_us == 1772323200000000)'
 	"$HESHARE" profiles show resnet50 --json | jq -e '.workload == "resnet50" and (.profiles | length) == 21
-		and (.samples | length > 50) and (.samples[0] | .solo.gpu_type and .iteration_us > 0 and ."co_runners".power_mw > 0)'
+		and (.samples | length > 50) and (.samples[0] | .solo.gpu_type and .iteration_us > 0 and .co_runner_power_w > 0)'
 	"$HESHARE" profiles export out --json | jq -e '.samples == 1000'
 	run -1 "$HESHARE" profiles drift --json
 	[[ "$output" == *"import samples with --predictor" ]]
@@ -305,7 +305,7 @@ said() {
 	chmod +x same
 	"$HESHARE" plan "$data/jobs.csv" --fleet fleet.yaml --policy exec:./same -o plan.json 2>/dev/null
 	jq -e --slurpfile run "$data/run-heshare.json" '$run[0].measured as $m |
-		[.predicted.avg_jct_us / 1e6 / $m.avg_jct_s, .predicted.busy_energy_mj / 1e3 / $m.busy_j] |
+		[.predicted.avg_jct_us / 1e6 / $m.avg_jct_s, .predicted.busy_energy_j / $m.busy_j] |
 		all(. > 0.85 and . < 1.15)' plan.json
 }
 

@@ -273,8 +273,8 @@ policies() {
 	[ "$(complete_words heshare model resnet1)" = $'resnet152\nresnet101\nresnet18\nresnet18-jetson' ]
 	touch resnet5.csv
 	[ "$(complete_words heshare predict resnet5.)" = resnet5.csv ]
-	[ "$(complete_words heshare model --gpu '')" = "$("$HESHARE" gpus --types --json | jq -r '.[].name')" ]
-	[ "$(complete_words heshare trace --format '')" = "$("$HESHARE" trace --list --json | jq -r '.[] | select(.kind == "log").name')" ]
+	[ "$(complete_words heshare model --gpu '')" = "$("$HESHARE" gpus --types --json | jq -r '.gpu_types[].name')" ]
+	[ "$(complete_words heshare trace --format '')" = "$("$HESHARE" trace --list --json | jq -r '.formats[] | select(.kind == "log").name')" ]
 	for name in $(policies); do
 		"$HESHARE" simulate no-jobs --policy "$name" 2>&1 | grep -q no-jobs
 		[ "$(complete_words heshare simulate --policy "$name" | head -1)" = "$name" ]

@@ -84,7 +84,7 @@ setup() {
 			tr '\0' '\n' </proc/$p/environ 2>/dev/null | grep -qx "HESHARE_LAB=$HESHARE_LAB" && echo "left: process $p"
 		done
 		find . -name control -path '*pipe*' | while read -r s; do echo "left: $s"; done
-		heshare gpus --json | jq -r '.[] | select(.clock_mhz > 400) | "left: \(.name) at \(.clock_mhz) MHz"'
+		heshare gpus --json | jq -r '.gpus[] | select(.clock_mhz > 400) | "left: \(.name) at \(.clock_mhz) MHz"'
 	END
 	# ... what a guard that is at work still leaves when it had all the time that it may need.
 	cat >left_in_the_end <<-'END'
@@ -432,7 +432,7 @@ together() {
 
 # uuid_of FLEET INDEX: of a GPU of the lab in this folder
 uuid_of() {
-	"$HES_LAB" --fleet "$1" -- heshare gpus --json 2>/dev/null | jq -r ".[$2].uuid"
+	"$HES_LAB" --fleet "$1" -- heshare gpus --json 2>/dev/null | jq -r ".gpus[$2].uuid"
 }
 
 @test "--resume moves the waiting jobs of a GPU that is lost, whatever NVML says of it" {
@@ -480,7 +480,7 @@ uuid_of() {
 	run -1 "$HES_LAB" --machine other --fleet two.yaml -- heshare run old.json --resume -c true
 	[[ "$output" == *"$a100 ("*" of the plan) is not on this machine"* ]]
 	run -0 "$HES_LAB" --machine other --fleet two.yaml -- heshare run old.json --resume --other-gpus --early-ok -c true
-	[ "$(sqlite3 store.db "SELECT uuid FROM run_gpus ORDER BY id DESC LIMIT 1")" = "$("$HES_LAB" --machine other --fleet two.yaml -- heshare gpus --json | jq -r '.[0].uuid')" ]
+	[ "$(sqlite3 store.db "SELECT uuid FROM run_gpus ORDER BY id DESC LIMIT 1")" = "$("$HES_LAB" --machine other --fleet two.yaml -- heshare gpus --json | jq -r '.gpus[0].uuid')" ]
 }
 
 @test "a job that cannot be killed sets its GPU aside; the others go on, and no second copy starts there" {

@@ -170,7 +170,7 @@ lab() { # SPEED COMMAND...
 		vgpu-task --workload resnet50 --batch 16 --iterations 100000000 --every 1 >other &
 		until grep -qs iterations other; do sleep 1; done
 		heshare gpus
-		heshare gpus --json | jq -c '.[0].contexts | map(.name)'
+		heshare gpus --json | jq -c '.gpus[0].contexts | map(.name)'
 		heshare run alone.json -c 'exec vgpu-task --workload {workload} --batch {batch} --iterations {iterations}'
 		kill $!
 	END

@@ -114,7 +114,7 @@ joules_sum() {
 	[ ! -e jobs.run ] && [ ! -e store.db ]
 	run -0 lab two heshare run jobs.csv --gpus 1 --prefer energy --power-cap 500 -- ./job.sh '{workload}' '{batch}' '{iterations}'
 	[ "$(done_jobs)" = "a b c " ]
-	jq -e '.prefer == "energy" and .predicted.power_cap_mw == 500000 and (.gpus | length) == 1 and .jobs[0].command == "exec ./job.sh resnet34 8 1500"' jobs.run/plan.json
+	jq -e '.prefer == "energy" and .predicted.power_cap_w == 500 and (.gpus | length) == 1 and .jobs[0].command == "exec ./job.sh resnet34 8 1500"' jobs.run/plan.json
 	[ "$(sqlite3 store.db "SELECT group_concat(substr(uuid, -4)) FROM run_gpus")" = 0002 ]
 	joules_sum jobs.run/report.json
 	# The plan in the folder is a plan like any other.

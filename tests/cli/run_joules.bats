@@ -83,13 +83,13 @@ lab() { # SPEED COMMAND...
 	[[ "$output" == *"Power cap 900 W: kept, at most "*" W."* ]]
 	jq -e '.power_cap | .jobs_held == 0 and .over_s == 0 and .peak_w > 180' plan.run/report.json
 	# The same plan, which breaks this cap.
-	jq '.predicted.power_cap_mw = 180000' plan.json >less.json
+	jq '.predicted.power_cap_w = 180' plan.json >less.json
 	lab 100 heshare run less.json -c "$task"
 	[ "$status" -eq 0 ]
 	[[ "$stderr" == *"waits for the power cap of 180 W: with it the GPUs might draw "* ]]
 	jq -e '.jobs_done == 8 and (.power_cap | .jobs_held > 0 and .over_s == 0 and .peak_w <= 180)' less.run/report.json
 	# Less than some jobs draw alone.
-	jq '.predicted.power_cap_mw = 100000' plan.json >least.json
+	jq '.predicted.power_cap_w = 100' plan.json >least.json
 	lab 100 heshare run least.json -c "$task"
 	[ "$status" -eq 0 ]
 	[[ "$output" =~ "Power cap 100 W: above it for "[1-9][0-9.]*" s, at most 1"[0-9][0-9]" W; "[0-9]" jobs waited for it." ]]

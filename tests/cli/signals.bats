@@ -90,7 +90,7 @@ ignored() {
 		heshare fair serve 2>serve.log &
 		await shared serve.log
 		kill -HUP $!
-		heshare fair top --json | jq length
+		heshare fair top --json | jq ".gpus | length"
 		ends TERM
 		heshare profile resnet18 -g 0 --warm-up 0.2 --window 0.5 --repeats 2..2 --clocks default --shares 100 \
 			--patience 1000 -- sh -c ": >profiles; exec vgpu-task --workload resnet18 --batch 4 --iterations 1000000 --every 0.1" >profile.out 2>&1 &

@@ -77,7 +77,7 @@ once() { # JOBS: each of these left its line once
 	HESHARE_STORE=wrong.db run -0 "$HESHARE" status
 	[ "$output" = "no run yet (wrong.db: no store there)" ]
 	run -0 "$HESHARE" status --json
-	[ "$output" = "[]" ]
+	[ "$(jq -c .runs <<<"$output")" = "[]" ]
 	run -1 "$HESHARE" status --store nowhere.db
 	[[ "$output" == *"nowhere.db: no store there"* ]]
 	"$HESHARE" profile --modelled --samples 2 --store empty.db -o rows >/dev/null
@@ -92,18 +92,18 @@ once() { # JOBS: each of these left its line once
 		: >go; wait $p; heshare status --json >done.json; heshare status >done.txt'
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"run 1  going, process "*"/open.json"*" waiting, 0 done, 0 failed"*" W now"*"GPU "*"a/0 "*"time left  workload"* ]]
-	jq -e '.[0] | .state == "going" and .runner == "alive" and .power_w > 0 and .energy_j > 0 and .left_s > 0 and .age_s != null' going.json
-	jq -e '.[0] | (.jobs | length) == 5 and .jobs_running + .jobs_waiting == 5 and .jobs_running > 0 and (.gpus | length) == 2' going.json
+	jq -e '.runs[0] | .state == "going" and .runner == "alive" and .power_w > 0 and .energy_j > 0 and .left_s > 0 and .age_s != null' going.json
+	jq -e '.runs[0] | (.jobs | length) == 5 and .jobs_running + .jobs_waiting == 5 and .jobs_running > 0 and (.gpus | length) == 2' going.json
 	# What the table of jobs says sums to the counts.
-	jq -e '.[0] | ([.jobs[] | select(.state == "running")] | length) == .jobs_running' \
+	jq -e '.runs[0] | ([.jobs[] | select(.state == "running")] | length) == .jobs_running' \
 		going.json
-	jq -e '[.[0].jobs[] | select(.state == "running") | .clock_mhz > 0 and .sm_pct > 0 and .left_s >= 0] | all' going.json
-	jq -e '.[0] | .state == "done" and .runner == null and .jobs_done == 5 and .power_w == null and .energy_j > 0 and .left_s == null' done.json
+	jq -e '[.runs[0].jobs[] | select(.state == "running") | .clock_mhz > 0 and .sm_pct > 0 and .left_s >= 0] | all' going.json
+	jq -e '.runs[0] | .state == "done" and .runner == null and .jobs_done == 5 and .power_w == null and .energy_j > 0 and .left_s == null' done.json
 	[[ "$(cat done.txt)" == "ended, the last first:"*"jobs done"*"1"*" done "*" 5 of 5 "*"open.json" ]]
 	# Energy so far only rises, up to that of the report.
 	jq -e --slurpfile going going.json --slurpfile done done.json -n \
-		'$done[0][0].energy_j > $going[0][0].energy_j'
-	jq -e --slurpfile done done.json '.measured.fleet_j == $done[0][0].energy_j' \
+		'$done[0].runs[0].energy_j > $going[0].runs[0].energy_j'
+	jq -e --slurpfile done done.json '.measured.fleet_j == $done[0].runs[0].energy_j' \
 		open.run/report.json
 	[ ! -e open.run/live.json ]
 }

@@ -75,7 +75,7 @@ need_data() {
 	printf '%s\na,5,10,1\nb,65,30,2\n' "$HEADER" >log.csv
 	run "$HESHARE" trace log.csv --stats --json
 	[ "$status" -eq 0 ]
-	[ "$(jq -c '[.jobs, .format, .span_s, .jobs_per_hour, .mean_runtime_s, .runtime_s.p50, .jobs_by_gpus["2"]]' \
+	[ "$(jq -c '[.jobs, .log_format, .span_s, .jobs_per_hour, .mean_runtime_s, .runtime_s.p50, .jobs_by_gpus["2"]]' \
 		<<<"$output")" = '[2,"helios",60,60,20,20,1]' ]
 	run "$HESHARE" trace log.csv --stats
 	[[ "$output" == *"log.csv (helios): 2 jobs"* ]]
@@ -83,7 +83,7 @@ need_data() {
 
 @test "the list names every format with its columns" {
 	run "$HESHARE" trace --list --json
-	[ "$(jq -c 'map(.name)' <<<"$output")" = '["helios","philly","alibaba","miso","sacct","gavel","helios-like"]' ]
+	[ "$(jq -c '.formats | map(.name)' <<<"$output")" = '["helios","philly","alibaba","miso","sacct","gavel","helios-like"]' ]
 	run "$HESHARE" trace --list
 	[[ "$output" == *"columns: arrival=timestamp,runtime=duration,gpus=num_gpus"* ]]
 }

@@ -102,7 +102,7 @@ make_places() {
 	[ "$(cat who owner | xargs)" = "alice alice" ]
 	grep -q 'heshare-run@night.service/' cgroup
 	jq -e '.jobs_done == 2' report.json
-	jq -e 'length == 1' top.json
+	jq -e '.gpus | length == 1' top.json
 	[ "$(cat fair.result)" = success ]
 	grep -q 'GPU 0, .*, is shared' heshare-fair.out
 }

@@ -29,7 +29,7 @@ def gpu_uuid():
     out = subprocess.run(
         [os.environ.get("HESHARE", "heshare"), "gpus", "--json"], check=True, stdout=subprocess.PIPE
     ).stdout
-    return uuid.UUID(json.loads(out)[0]["uuid"].removeprefix("GPU-")).bytes
+    return uuid.UUID(json.loads(out)["gpus"][0]["uuid"].removeprefix("GPU-")).bytes
 
 
 def connect(path):

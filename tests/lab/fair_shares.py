@@ -87,7 +87,7 @@ class Arbiter:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        return json.loads(done.stdout)[0] if done.returncode == 0 else None
+        return json.loads(done.stdout)["gpus"][0] if done.returncode == 0 else None
 
     def tenants(self):
         return {t["tenant"]: t for t in self.top()["tenants"] if t["processes"]}

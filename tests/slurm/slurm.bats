@@ -145,7 +145,7 @@ joules_sum() {
 	clean
 	[ "$(jq -s '[.[].gpus[].uuid] | unique | length' $report b/$report)" = 2 ]
 	srun -w n1 --gpus=1 "$HESHARE" gpus --json >one.json
-	[ "$(jq length one.json)" = 1 ]
+	[ "$(jq ".gpus | length" one.json)" = 1 ]
 }
 
 @test "a requeue in the middle: done jobs stay done, the others run" {

@@ -144,7 +144,7 @@ slurm_down() {
 nothing_left() {
 	local node
 	for node in "${SLURM_NODES[@]}"; do
-		in_lab "$node" "$HESHARE" gpus --json | jq -r --arg node "$node" '.[] | select(.clock_mhz > 400) | "left: \($node) \(.index) at \(.clock_mhz) MHz"'
+		in_lab "$node" "$HESHARE" gpus --json | jq -r --arg node "$node" '.gpus[] | select(.clock_mhz > 400) | "left: \($node) \(.index) at \(.clock_mhz) MHz"'
 		in_lab "$node" sh -c \
 			'grep -azl "^HESHARE_LAB=$HESHARE_LAB" /proc/[0-9]*/environ 2>/dev/null' \
 			| while read -r p; do

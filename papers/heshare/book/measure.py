@@ -148,7 +148,7 @@ def solo(book):
     def one(case):
         workload, gpu, batch = case
         answer = book.model(gpu, workload, "--batch", batch)
-        return answer["power_mw"] / 1e3, answer["jobs"][0]["iteration_us"] / 1e3
+        return answer["power_w"], answer["jobs"][0]["iteration_us"] / 1e3
 
     batches = (1, 8, 32)
     cases = list(itertools.product(SHOWN, TYPES, batches))
@@ -517,7 +517,7 @@ def abilities(book):
         "resnet50",
     }
     who = ["pwr", "muserve", "morak", "heshare:balanced"]
-    defaults = {g["name"]: g["clock_default_mhz"] for g in book.run("gpus", "--types", "--json")}
+    defaults = {g["name"]: g["clock_default_mhz"] for g in book.run("gpus", "--types", "--json")["gpu_types"]}
     rows, values, jobs = [], {}, []
     for draw in range(1, 6):
         path = book.folder / f"apart-{draw}.csv"
@@ -578,7 +578,7 @@ def features(book):
 
 def hardware(book):
     """Table III."""
-    types = {g["name"]: g for g in book.run("gpus", "--types", "--json")}
+    types = {g["name"]: g for g in book.run("gpus", "--types", "--json")["gpu_types"]}
     rows, same = [], 0
     for gpu, (sms, watts, gb) in PAPER_HARDWARE.items():
         ours = types[TYPES[gpu]]

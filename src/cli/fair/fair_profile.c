@@ -415,7 +415,7 @@ static int powers_list(const struct fair_opts *o, struct hes_err *err)
 
 		for (size_t i = 0; i < n; i++)
 			json_array_append_new(doc, power_json(&p[i]));
-		rc = cli_print_json(doc);
+		rc = cli_print_json("heshare-tenant-powers", json_pack("{s:o}", "powers", doc));
 	} else {
 		for (size_t i = 0; !rc && i < n; i++)
 			power_print(&p[i], NULL);
@@ -462,7 +462,8 @@ int fair_profile(const struct fair_opts *o, int n_args, char **args)
 		if (rc < 0)
 			rc = cli_fail("fair profile", &err);
 		else if (!rc && o->json && !o->list)
-			rc = cli_print_json(json_incref(doc));
+			rc = cli_print_json("heshare-tenant-powers",
+					    json_pack("{s:O}", "powers", doc));
 	}
 	json_decref(doc);
 	free(argv);

@@ -158,7 +158,7 @@ static int answer(const struct hes_fair_request *r, uint64_t *slices, bool json,
 		return rc;
 	hes_fair_measure(r->tenants, r->n, slices, &f);
 	if (json)
-		return cli_print_json(answer_json(r, slices, &f));
+		return cli_print_json("heshare-slices", answer_json(r, slices, &f));
 	print_answer(r, slices, &f);
 	return 0;
 }

@@ -14,6 +14,7 @@
 
 #include "arbiter/server.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/num.h"
 #include "app/catalogue.h"
 #include "app/gpus_chosen.h"
@@ -133,10 +134,11 @@ static void note_sentence(const struct serve_log *l, const struct arbiter_note *
 static void log_json(const struct serve_log *l, const struct arbiter_note *n, const char *sentence)
 {
 	json_t *gpu = n->gpu == SIZE_MAX ? json_null() : json_integer((json_int_t)l->gpus[n->gpu]);
-	json_t *doc =
+	json_t *doc = hes_json_document(
+		"heshare-fair-event",
 		json_pack("{s:I, s:s, s:o, s:I, s:I, s:s, s:s}", "at_us", (json_int_t)hes_wall_us(),
 			  "event", event_names[n->kind], "gpu", gpu, "uid", (json_int_t)n->uid,
-			  "pid", (json_int_t)n->pid, "tenant", n->tenant, "sentence", sentence);
+			  "pid", (json_int_t)n->pid, "tenant", n->tenant, "sentence", sentence));
 
 	if (doc)
 		json_dumpf(doc, stdout, JSON_COMPACT);

@@ -157,7 +157,7 @@ static int view_print_json(const struct view *v)
 
 	for (size_t i = 0; i < v->n_gpus; i++)
 		json_array_append_new(doc, gpu_json(v, &v->gpus[i]));
-	return cli_print_json(doc);
+	return cli_print_json("heshare-fair-top", json_pack("{s:o}", "gpus", doc));
 }
 
 static void row_print(const struct fair_tenant_row *r, const struct shares *all)

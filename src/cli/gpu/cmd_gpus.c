@@ -66,10 +66,8 @@ static void type_row(struct table *t, const char *heading, const char *name,
 		cell_count("memory_mib", "MiB", g->memory_mib),
 		cell_count("memory_bandwidth_gbs", "GB/s", g->memory_bandwidth_gbs),
 		cell_count("l2_kib", "L2 KiB", g->l2_kib),
-		cell_real(NULL, "W max", 1, g->power_limit_mw / 1e3),
-		cell_count("power_limit_mw", NULL, g->power_limit_mw),
-		cell_real(NULL, "W idle", 1, g->idle_power_mw / 1e3),
-		cell_count("idle_power_mw", NULL, g->idle_power_mw),
+		cell_real("power_limit_w", "W max", 1, g->power_limit_mw / 1e3),
+		cell_real("idle_power_w", "W idle", 1, g->idle_power_mw / 1e3),
 		cell_text(NULL, "MHz", clocks),
 		cell_count("clock_default_mhz", NULL, g->clock_default_mhz),
 		cell_json("clocks_mhz", clocks_json(g)),
@@ -83,7 +81,7 @@ static int list_types(const struct hes_catalogue *c, bool json)
 
 	for (size_t i = 0; i < c->n; i++)
 		type_row(&t, "type", c->types[i].name, &c->types[i]);
-	return cli_table_out(&t, json);
+	return cli_table_out(&t, "heshare-gpu-types", "gpu_types", json);
 }
 
 /* A GPU has its type as an object in JSON. */
@@ -109,7 +107,7 @@ static int list_fleet(const struct hes_fleet *f, bool json)
 			gpu_row(&t, &f->gpus[i]);
 		else
 			type_row(&t, "gpu", f->gpus[i].name, f->gpus[i].type);
-	return cli_table_out(&t, json);
+	return cli_table_out(&t, "heshare-fleet", "gpus", json);
 }
 
 static int device_print(const struct cuda_driver *d, int ordinal, struct hes_err *err)

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/signals.h"
 #include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
@@ -206,8 +207,10 @@ static int write_report(const struct measure_opts *o, const struct measured_seri
 	if (o->output)
 		f = file.f;
 	if (o->json) {
-		json_t *doc = o->runs > 1 ? series_json(s, status)
-					  : measure_json(first, s->n_gpus, s->period_s);
+		json_t *doc = hes_json_document(
+			"heshare-measure", o->runs > 1
+						   ? series_json(s, status)
+						   : measure_json(first, s->n_gpus, s->period_s));
 
 		json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 		fputc('\n', f);

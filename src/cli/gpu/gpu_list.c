@@ -142,7 +142,9 @@ static int show(const struct hes_devices *d, bool json)
 	for (size_t i = 0; i < n; i++)
 		gpu_row(&t, &s[i], &v[i]);
 	if (json) {
-		status = cli_print_json(table_json(&t)) ? 1 : status;
+		status = cli_print_json("heshare-gpus", json_pack("{s:o}", "gpus", table_json(&t)))
+				 ? 1
+				 : status;
 	} else {
 		cli_print_table(&t, stdout, 0);
 		gpus_lacks(s, n, print_lack, NULL);

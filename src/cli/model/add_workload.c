@@ -206,7 +206,8 @@ int add_workload(struct hes_model *m, const struct hes_catalogue *c,
 	if (rc)
 		return cli_fail("model", &err);
 	if (json)
-		return cli_print_json(cli_fits_json(&fit, 1));
+		return cli_print_json("heshare-model-fit",
+				      json_pack("{s:o}", "fitted", cli_fits_json(&fit, 1)));
 	print(&fit, o);
 	return 0;
 }

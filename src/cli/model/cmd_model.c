@@ -124,7 +124,8 @@ static int list(const struct hes_model *m, const struct hes_catalogue *c, bool j
 			TABLE_ROW(&gpus, row);
 	}
 	if (json)
-		return cli_print_json(json_pack("{s:o, s:o}", "workloads", table_json(&workloads),
+		return cli_print_json("heshare-model-list",
+				      json_pack("{s:o, s:o}", "workloads", table_json(&workloads),
 						"gpus", table_json(&gpus)));
 	cli_print_table(&workloads, stdout, 0);
 	putchar('\n');
@@ -168,7 +169,7 @@ static struct table jobs_table(const struct hes_model_job *r, const struct hes_r
 		const struct hes_rate *x = &rates[i];
 		const struct cell row[] = {
 			cell_text("workload", "workload", r[i].workload->name),
-			cell_count("batch", "batch", r[i].batch),
+			cell_count("batch_size", "batch", r[i].batch),
 			cell_count("sm_pct", "SM %", r[i].sm_pct),
 			cell_count("memory_mib", "MiB",
 				   hes_workload_memory_mib(r[i].workload, r[i].batch)),
@@ -198,9 +199,10 @@ static int print_instant(const struct hes_gpu_type *g, const char *origin,
 
 	if (json)
 		return cli_print_json(
-			json_pack("{s:s, s:s, s:I, s:b, s:I, s:o, s:o*}", "gpu", g->name, "origin",
+			"heshare-model",
+			json_pack("{s:s, s:s, s:I, s:b, s:f, s:o, s:o*}", "gpu", g->name, "origin",
 				  origin, "clock_mhz", (json_int_t)now->clock_mhz, "throttled",
-				  now->throttled, "power_mw", (json_int_t)now->power_mw, "jobs",
+				  now->throttled, "power_w", now->power_mw * 1e-3, "jobs",
 				  table_json(&jobs), "fitted", cli_fits_json(fits->v, fits->n)));
 	printf("%s at %u MHz%s: %.1f W (modelled)\n\n", g->name, now->clock_mhz,
 	       now->throttled ? ", held by its power limit" : "", now->power_mw / 1e3);

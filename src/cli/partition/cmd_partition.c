@@ -445,7 +445,7 @@ static int tell_split(const struct partition_opts *o, const struct partition_ans
 	if (!o->json)
 		rc = partition_print(a, o->all, !o->run, err);
 	else if (!o->run || !partition_chosen(a))
-		status = cli_print_json(partition_json(a));
+		status = cli_print_json("heshare-partition", partition_json(a));
 	if (!rc && o->run)
 		rc = partition_run(o, a, c, lines, &status, err);
 	return rc ? cli_fail("partition", err) : status;

@@ -208,7 +208,7 @@ int partition_fleet(const struct partition_opts *o)
 		rc = group(&t, &g, &err);
 	cli_progress("grouping jobs, groups looked at", 1, 1);
 	if (!rc && o->json)
-		status = cli_print_json(groups_json(&t, &g));
+		status = cli_print_json("heshare-partition-fleet", groups_json(&t, &g));
 	else if (!rc)
 		print_groups(&t, &g);
 	hes_partition_groups_free(&g);

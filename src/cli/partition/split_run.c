@@ -367,7 +367,7 @@ static int result_tell(const struct partition_opts *o, const struct split_run *r
 	doc = partition_json(r->a);
 	if (doc)
 		json_object_set_new(doc, "run", result_json(r, report));
-	return cli_print_json(doc) || report->done < report->n_jobs;
+	return cli_print_json("heshare-partition", doc) || report->done < report->n_jobs;
 }
 
 int partition_run(const struct partition_opts *o, const struct partition_answer *a,

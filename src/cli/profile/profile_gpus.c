@@ -376,16 +376,20 @@ static int report(const struct gpus_profile *b, const struct hes_profiled_result
 	char text[CLI_PROFILING_MAX];
 
 	if (b->o->json)
-		return cli_print_json(json_pack(
-			"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I, s:o, s:o}",
-			"measured", (json_int_t)r->measured, "known", (json_int_t)r->known,
-			"failed", (json_int_t)r->failed, "left", (json_int_t)r->left, "uncertain",
-			(json_int_t)r->uncertain, "starts", (json_int_t)r->starts, "ahead",
-			(json_int_t)r->ahead, "stopped", r->stopped, "clocks_refused",
-			r->clocks_refused, "rows", (json_int_t)b->points_new, "profiles",
-			(json_int_t)d->profiles_new, "samples", (json_int_t)d->samples_new, "gpu_s",
-			cli_json_maybe(isfinite(r->cost.gpu_s), r->cost.gpu_s), "energy_j",
-			cli_json_maybe(isfinite(r->cost.energy_j), r->cost.energy_j)));
+		return cli_print_json(
+			"heshare-profile",
+			json_pack(
+				"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I, s:o, "
+				"s:o}",
+				"measured", (json_int_t)r->measured, "known", (json_int_t)r->known,
+				"failed", (json_int_t)r->failed, "left", (json_int_t)r->left,
+				"uncertain", (json_int_t)r->uncertain, "starts",
+				(json_int_t)r->starts, "ahead", (json_int_t)r->ahead, "stopped",
+				r->stopped, "clocks_refused", r->clocks_refused, "rows",
+				(json_int_t)b->points_new, "profiles", (json_int_t)d->profiles_new,
+				"samples", (json_int_t)d->samples_new, "gpu_s",
+				cli_json_maybe(isfinite(r->cost.gpu_s), r->cost.gpu_s), "energy_j",
+				cli_json_maybe(isfinite(r->cost.energy_j), r->cost.energy_j)));
 	printf("points: %zu measured, %zu known before, %zu failed", r->measured, r->known,
 	       r->failed);
 	if (r->uncertain)

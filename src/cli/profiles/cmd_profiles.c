@@ -78,7 +78,8 @@ static int profiles_export(const struct profiles_opts *o, int n, char **operands
 	if (!rc && points.n)
 		rc = profiles_save_points(operands[0], o->catalogue, &points, &err);
 	if (!rc && o->json)
-		rc = cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", operands[0],
+		rc = cli_print_json("heshare-profiles-export",
+				    json_pack("{s:s, s:I, s:I, s:I}", "folder", operands[0],
 					      "profiles", (json_int_t)p.n, "samples",
 					      (json_int_t)s.n, "points", (json_int_t)points.n));
 	else if (!rc)

@@ -236,11 +236,13 @@ static int print_json(const struct drift_report *r, uint64_t last)
 	char crc[12];
 
 	snprintf(crc, sizeof(crc), "%08x", r->of.crc);
-	return cli_print_json(json_pack(
-		"{s:{s:s, s:s, s:I}, s:I, s:f, s:f, s:o, s:b}", "predictor", "crc", crc, "name",
-		r->of.name, "rows", (json_int_t)r->of.rows, "last", (json_int_t)last, "due_ratio",
-		HES_DRIFT_RATIO, "due_chance", HES_DRIFT_CHANCE, "groups", table_json(&groups),
-		"retrain", r->n_due > 0));
+	return cli_print_json("heshare-profiles-drift",
+			      json_pack("{s:{s:s, s:s, s:I}, s:I, s:f, s:f, s:o, s:b}", "predictor",
+					"crc", crc, "name", r->of.name, "rows",
+					(json_int_t)r->of.rows, "last", (json_int_t)last,
+					"due_ratio", HES_DRIFT_RATIO, "due_chance",
+					HES_DRIFT_CHANCE, "groups", table_json(&groups), "retrain",
+					r->n_due > 0));
 }
 
 int profiles_drift(const struct profiles_opts *o, int n, char **operands)

@@ -188,7 +188,8 @@ int profiles_import(const struct profiles_opts *o, int n, char **operands)
 	for (int i = 0; i < n && !rc; i++)
 		rc = import_one(&im, operands[i], &err);
 	if (o->json && (!rc || json_array_size(im.reported)))
-		cli_print_json(json_pack("{s:O}", "imports", im.reported));
+		cli_print_json("heshare-profiles-import",
+			       json_pack("{s:O}", "imports", im.reported));
 	json_decref(im.reported);
 	hes_store_close(im.store);
 	hes_predictor_free(im.predictor);

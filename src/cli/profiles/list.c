@@ -125,9 +125,11 @@ static int print_listing(const struct listing *l, bool json)
 	struct table holdings = holdings_table(l), origins = origins_table(l);
 
 	if (json)
-		return cli_print_json(json_pack(
-			"{s:o, s:o, s:b}", "workloads", table_json(&holdings), "deliveries",
-			table_json(&origins), "retrain", l->has_drift && l->drift.n_due > 0));
+		return cli_print_json("heshare-profiles-list",
+				      json_pack("{s:o, s:o, s:b}", "workloads",
+						table_json(&holdings), "deliveries",
+						table_json(&origins), "retrain",
+						l->has_drift && l->drift.n_due > 0));
 	cli_print_table(&holdings, stdout, 0);
 	print_sums(l);
 	cli_print_table(&origins, stdout, 0);
@@ -174,8 +176,7 @@ static void solo_row(struct table *t, const struct hes_profile *r)
 		cell_real("sm_util", "SM", 3, r->sm_util),
 		cell_real("dram_util", "DRAM", 3, r->dram_util),
 		real_if("l2_util", "L2", 3, r->l2_util),
-		cell_real(NULL, "W", 3, r->power_mw / 1e3),
-		cell_count("power_mw", NULL, r->power_mw),
+		cell_real("power_w", "W", 3, r->power_mw / 1e3),
 	};
 
 	TABLE_ROW(t, row);
@@ -189,13 +190,6 @@ static json_t *solo_json(const struct hes_profile *r)
 	return table_object(&t);
 }
 
-static json_t *co_runners_json(const struct hes_load *l)
-{
-	return json_pack("{s:I, s:I, s:f, s:f, s:f, s:I}", "count", (json_int_t)l->jobs, "sm_pct",
-			 (json_int_t)l->sm_pct, "sm_util", l->sm_util, "dram_util", l->dram_util,
-			 "l2_util", l->l2_util, "power_mw", (json_int_t)l->power_mw);
-}
-
 static void sample_row(struct table *t, const struct hes_sample *r)
 {
 	const struct cell row[] = {
@@ -205,12 +199,14 @@ static void sample_row(struct table *t, const struct hes_sample *r)
 		cell_count("sm_pct", "share %", r->sm_pct),
 		/* A dash: unlocked. */
 		cell_shown(cell_count("clock_mhz", "MHz", r->clock_mhz), r->clock_mhz ? NULL : "-"),
-		cell_count(NULL, "others", r->co_runners.jobs),
-		cell_count(NULL, "their %", r->co_runners.sm_pct),
-		cell_json("co_runners", co_runners_json(&r->co_runners)),
+		cell_count("co_runner_count", "others", r->co_runners.jobs),
+		cell_count("co_runner_sm_pct", "their %", r->co_runners.sm_pct),
+		cell_real("co_runner_sm_util", NULL, 0, r->co_runners.sm_util),
+		cell_real("co_runner_dram_util", NULL, 0, r->co_runners.dram_util),
+		cell_real("co_runner_l2_util", NULL, 0, r->co_runners.l2_util),
+		cell_real("co_runner_power_w", NULL, 0, r->co_runners.power_mw / 1e3),
 		cell_real("iteration_us", "us/iteration", 2, r->iteration_us),
-		cell_real(NULL, "GPU W", 3, r->power_mw / 1e3),
-		cell_count("power_mw", NULL, r->power_mw),
+		cell_real("power_w", "GPU W", 3, r->power_mw / 1e3),
 	};
 
 	TABLE_ROW(t, row);
@@ -230,8 +226,7 @@ static void point_row(struct table *t, const struct hes_point *p)
 		real_if("time_se", NULL, 0, p->time_se),
 		real_if("start_s", "start s", 2, p->start_s),
 		real_if("run_s", "run s", 2, p->run_s),
-		cell_real(NULL, "GPU W", 3, p->power_mw / 1e3),
-		cell_count("power_mw", NULL, p->power_mw),
+		cell_real("power_w", "GPU W", 3, p->power_mw / 1e3),
 		real_if("memory_mib", "MiB", 0, p->memory_mib),
 	};
 
@@ -269,9 +264,11 @@ static int print_rows(const struct shown *w, bool json)
 		if (json || !w->points.v[i].co_runners[0])
 			point_row(&points, &w->points.v[i]);
 	if (json)
-		return cli_print_json(json_pack(
-			"{s:s, s:o, s:o, s:o}", "workload", w->name, "profiles", table_json(&solos),
-			"samples", table_json(&samples), "points", table_json(&points)));
+		return cli_print_json("heshare-profiles-show",
+				      json_pack("{s:s, s:o, s:o, s:o}", "workload", w->name,
+						"profiles", table_json(&solos), "samples",
+						table_json(&samples), "points",
+						table_json(&points)));
 	print_part("alone on a whole GPU", &solos, &first);
 	print_part("joining others", &samples, &first);
 	print_part("points: the job alone", &points, &first);

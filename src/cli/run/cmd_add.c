@@ -460,7 +460,8 @@ static int print_json(const struct inputs *in, enum taken taken)
 				  "planned_j",
 				  cli_json_maybe(placed, (double)a->planned_mj * 1e-3)));
 	}
-	return cli_print_json(json_pack("{s:I, s:b, s:o}", "run", (json_int_t)in->view.run.id,
+	return cli_print_json("heshare-add",
+			      json_pack("{s:I, s:b, s:o}", "run", (json_int_t)in->view.run.id,
 					"taken", taken == TAKEN, "jobs", jobs));
 }
 

@@ -31,7 +31,8 @@ static void print_undone(const struct restore_opts *o, const char *folder,
 			 const struct hes_undone *m, bool any)
 {
 	if (o->json)
-		cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", folder,
+		cli_print_json("heshare-restore",
+			       json_pack("{s:s, s:I, s:I, s:I}", "folder", folder,
 					 "clocks_unlocked", (json_int_t)m->clocks,
 					 "mps_daemons_ended", (json_int_t)m->daemons, "jobs_killed",
 					 (json_int_t)m->jobs));

@@ -133,7 +133,8 @@ static int print_json(const struct status *s)
 		else
 			json_array_append_new(doc, run);
 	}
-	return cli_print_json(doc);
+	return s->id ? cli_print_json("heshare-status", doc)
+		     : cli_print_json("heshare-status-list", json_pack("{s:o}", "runs", doc));
 }
 
 /* --- again and again --- */
@@ -278,9 +279,10 @@ const struct command cmd_status = {
 		"output.\n\n"
 		"It reads the journal in the store, and what the runner writes once a second to "
 		"live.json in the folder of the run. It changes nothing.",
-	.example = "  heshare status\n"
-		   "  heshare status 3 --watch\n"
-		   "  heshare status --json | jq '.[] | select(.runner == \"alive\") | .power_w'",
+	.example =
+		"  heshare status\n"
+		"  heshare status 3 --watch\n"
+		"  heshare status --json | jq '.runs[] | select(.runner == \"alive\") | .power_w'",
 	.opts = status_opts,
 	.opts_size = sizeof(struct status_opts),
 	.run = run_status,

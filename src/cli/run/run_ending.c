@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/profiling_text.h"
@@ -170,7 +171,7 @@ static int print_report(const struct run_ending *e, json_t *doc, const struct he
 
 int run_ending_tell(const struct run_ending *e, const struct hes_run_report *r, json_t *more)
 {
-	json_t *doc = with_overhead(run_report_json(r));
+	json_t *doc = hes_json_document("heshare-report", with_overhead(run_report_json(r)));
 	struct run_baseline saved = { 0 };
 	struct hes_err err;
 	int status = 0;

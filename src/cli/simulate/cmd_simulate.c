@@ -160,7 +160,7 @@ static int print_json(const struct campaign *c, const struct simulate_opts *o)
 
 	if (o->physics)
 		json_object_set_new(doc, "physics", json_string(o->physics));
-	return cli_print_json(doc);
+	return cli_print_json("heshare-simulate", doc);
 }
 
 static int simulate_one(const struct simulate_opts *o, const char *jobs)

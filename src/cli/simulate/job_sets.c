@@ -140,7 +140,7 @@ int simulate_sets(const struct simulate_opts *o, size_t n_args, char **args)
 	else if (!status && run_sets(&s, o, &err))
 		status = 1;
 	else if (!status && o->json)
-		status = cli_print_json(job_sets_json(&s, o));
+		status = cli_print_json("heshare-simulate-sets", job_sets_json(&s, o));
 	else if (!status && job_sets_print(&s, o, &err))
 		status = 2;
 	if (*err.msg)

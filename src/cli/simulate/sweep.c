@@ -256,7 +256,7 @@ int sweep_settings(struct job_sets *s, const struct simulate_opts *o, struct hes
 	if (rc)
 		return 1;
 	if (o->json)
-		return cli_print_json(sweep_json(&w));
+		return cli_print_json("heshare-simulate-sweep", sweep_json(&w));
 	print_sweep(&w, unit);
 	return 0;
 }

@@ -207,7 +207,7 @@ static int list(bool json)
 		json_array_append_new(doc,
 				      json_pack("{s:s, s:s, s:s}", "name", HES_TRACE_GENERATOR,
 						"kind", "generator", "summary", generator_summary));
-	return json ? cli_print_json(doc) : 0;
+	return json ? cli_print_json("heshare-trace-list", json_pack("{s:o}", "formats", doc)) : 0;
 }
 
 static bool is_profile(const char *source)
@@ -283,14 +283,16 @@ static int print_stats_json(const struct hes_trace *t, const struct hes_trace_su
 		json_object_set_new(sizes, size_names[i], json_integer((json_int_t)s->by_gpus[i]));
 	for (size_t i = 0; i < 24; i++)
 		json_array_append_new(hours, json_integer((json_int_t)s->by_hour[i]));
-	return cli_print_json(json_pack(
-		"{s:s, s:s, s:I, s:I, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "source",
-		hes_trace_name(t), "format", hes_trace_format_name(t), "jobs", (json_int_t)s->jobs,
-		"skipped", (json_int_t)trace_skipped(s->skipped), "skipped_by",
-		trace_skipped_json(s->skipped), "span_s", (double)s->span_us / 1e6, "jobs_per_hour",
-		per_hour(s), "gpu_hours", s->gpu_hours, "mean_runtime_s", s->mean_runtime_s,
-		"runtime_s", quantiles_json(s->runtime_us), "gap_s", quantiles_json(s->gap_us),
-		"jobs_by_gpus", sizes, "jobs_by_hour", hours));
+	return cli_print_json(
+		"heshare-trace-stats",
+		json_pack("{s:s, s:s, s:I, s:I, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}",
+			  "source", hes_trace_name(t), "log_format", hes_trace_format_name(t),
+			  "jobs", (json_int_t)s->jobs, "skipped",
+			  (json_int_t)trace_skipped(s->skipped), "skipped_by",
+			  trace_skipped_json(s->skipped), "span_s", (double)s->span_us / 1e6,
+			  "jobs_per_hour", per_hour(s), "gpu_hours", s->gpu_hours, "mean_runtime_s",
+			  s->mean_runtime_s, "runtime_s", quantiles_json(s->runtime_us), "gap_s",
+			  quantiles_json(s->gap_us), "jobs_by_gpus", sizes, "jobs_by_hour", hours));
 }
 
 /* A row with a column for each quantile. */
@@ -445,7 +447,7 @@ static int draw(const struct trace_opts *o, struct hes_trace *t)
 	if (rc)
 		return cli_fail("trace", &err);
 	if (o->json)
-		return cli_print_json(trace_account_json(&result));
+		return cli_print_json("heshare-trace", trace_account_json(&result));
 	trace_account_print(&result, stderr);
 	return 0;
 }

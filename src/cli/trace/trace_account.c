@@ -191,7 +191,7 @@ json_t *trace_account_json(const struct trace_result *t)
 				 : json_null();
 
 	return json_pack("{s:s, s:s, s:o, s:b, s:o, s:o, s:s, s:o, s:f, s:o, s:I, s:s, s:s}",
-			 "source", hes_trace_name(t->trace), "format",
+			 "source", hes_trace_name(t->trace), "log_format",
 			 hes_trace_format_name(t->trace), "rows", rows, "dropped_outside",
 			 t->options->drop_outside, "runtime_limits", limits, "jobs", jobs,
 			 "arrivals", arrivals[t->options->arrivals], "origin_s", origin, "speedup",

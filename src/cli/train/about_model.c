@@ -80,14 +80,16 @@ static int predictor_json(const struct hes_predictor_info *a, uint32_t checksum)
 	json_t *outputs = json_pack("[o, o]", output_json("time", "us", &a->time),
 				    output_json("power", "mW", &a->power));
 
-	return cli_print_json(json_pack(
-		"{s:s, s:I, s:I, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o}", "recipe",
-		train_recipes[a->options.recipe], "trees", (json_int_t)a->options.trees, "nodes",
-		(json_int_t)a->nodes, "seed", seed_json(a->options.seed), "rows",
-		(json_int_t)a->rows, "rows_crc", checksum_json(a->samples_crc), "coverage_pct",
-		100 * a->options.coverage, "checksum", checksum_json(checksum), "gpu_types",
-		names_json(a->types, a->n_types), "workloads",
-		names_json(a->workloads, a->n_workloads), "outputs", outputs));
+	return cli_print_json(
+		"heshare-predictor",
+		json_pack("{s:s, s:I, s:I, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o}", "recipe",
+			  train_recipes[a->options.recipe], "trees", (json_int_t)a->options.trees,
+			  "nodes", (json_int_t)a->nodes, "seed", seed_json(a->options.seed), "rows",
+			  (json_int_t)a->rows, "rows_crc", checksum_json(a->samples_crc),
+			  "coverage_pct", 100 * a->options.coverage, "checksum",
+			  checksum_json(checksum), "gpu_types", names_json(a->types, a->n_types),
+			  "workloads", names_json(a->workloads, a->n_workloads), "outputs",
+			  outputs));
 }
 
 static void print_names(const char *what, char (*names)[HES_NAME_MAX], uint32_t n)

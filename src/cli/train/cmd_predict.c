@@ -230,19 +230,22 @@ static int print_prediction(const struct query_line *q, bool json)
 	slowdown = e.iteration_us / q->task.iteration_us;
 	watts = e.power_mw * 1e-3;
 	if (json)
-		return cli_print_json(json_pack(
-			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f, "
-			"s:o, s:f, s:s, s:f}",
-			"workload", q->task.workload, "batch_size", (int)q->task.batch_size, "gpu",
-			q->gpu->name, "sm_pct", (int)q->setting.sm_pct, "clock_mhz",
-			(int)q->setting.clock_mhz, "co_runner_count", (int)q->co_runners.jobs,
-			"iteration_us", e.iteration_us, "slowdown", slowdown, "items_per_s",
-			items_per_s, "power_w", watts, "power_before_w",
-			q->co_runners.power_mw * 1e-3, "added_j_per_item",
-			(watts - q->co_runners.power_mw * 1e-3) / items_per_s, "interval",
-			interval_json(&e, coverage), "widening", e.widening, "extrapolated",
-			reasons_json(e.outside), "start_s", q->task.start_s, "known",
-			hes_known_sources[row.source], "time_error", row.time_error));
+		return cli_print_json(
+			"heshare-predict",
+			json_pack(
+				"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, "
+				"s:f, "
+				"s:o, s:f, s:s, s:f}",
+				"workload", q->task.workload, "batch_size", (int)q->task.batch_size,
+				"gpu", q->gpu->name, "sm_pct", (int)q->setting.sm_pct, "clock_mhz",
+				(int)q->setting.clock_mhz, "co_runner_count",
+				(int)q->co_runners.jobs, "iteration_us", e.iteration_us, "slowdown",
+				slowdown, "items_per_s", items_per_s, "power_w", watts,
+				"power_before_w", q->co_runners.power_mw * 1e-3, "added_j_per_item",
+				(watts - q->co_runners.power_mw * 1e-3) / items_per_s, "interval",
+				interval_json(&e, coverage), "widening", e.widening, "extrapolated",
+				reasons_json(e.outside), "start_s", q->task.start_s, "known",
+				hes_known_sources[row.source], "time_error", row.time_error));
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n",
 	       q->task.workload, q->task.batch_size, q->gpu->name, q->setting.sm_pct,
 	       q->setting.clock_mhz, q->co_runners.jobs);

@@ -302,7 +302,7 @@ static int print_json(const struct job *j)
 		if (j->left_out[k].n)
 			json_object_set_new(doc, kinds[k].list,
 					    left_out_json(&j->left_out[k], kinds[k].noun));
-	return cli_print_json(doc);
+	return cli_print_json("heshare-train", doc);
 }
 
 static void print_scores(const char *name, const struct scores *s)
