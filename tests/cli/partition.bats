@@ -44,7 +44,7 @@ points() {
 	run -0 heshare partition a b --points points.csv --gpu V100-SXM2-32
 	[[ "${lines[0]}" == "a/4 + b/8 on V100-SXM2-32: most work per joule, summed over the jobs" ]]
 	[ "$(grep -c '^best ' <<<"$output")" = 1 ]
-	[ "$(grep -c '^equal  50  50 ' <<<"$output")" = 1 ]
+	[ "$(grep -c '^equal   50  50 ' <<<"$output")" = 1 ]
 	[[ "$output" == \
 		*"The best split does +"*" % work per watt against equal shares at 1530 MHz."* ]]
 	[[ "$output" == *"0 co-runs of jobs on a V100-SXM2-32 were measured; how much jobs slow each other down is a guess."*"heshare profile a --batch 4 --co-runners b/8 --clocks default -- ./a.sh"* ]]

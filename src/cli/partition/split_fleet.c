@@ -132,35 +132,69 @@ static int group(struct task *t, struct hes_partition_groups *out, struct hes_er
 	return rc ? rc : hes_partition_group(t->in.model, &p, out, err);
 }
 
-static void print_group(const struct task *t, const struct hes_partition_group *g)
+static json_t *jobs_json(const struct task *t, const struct hes_partition_group *g)
 {
-	const struct hes_gpu *gpu = &t->fleet.gpus[g->gpu];
+	json_t *jobs = json_array();
 
-	printf("%-16.16s %-14.14s %7.1f  ", gpu->name, gpu->type->name, g->split.estimate.power_w);
 	for (uint32_t i = 0; i < g->n; i++)
-		printf("%s%s %s/%u @ %u %%", i ? ", " : "", t->jobs.v[g->job[i]].id,
-		       t->jobs.v[g->job[i]].workload, t->jobs.v[g->job[i]].batch_size,
-		       g->split.sm_pct[i]);
-	puts(g->n ? "" : "idle");
+		json_array_append_new(jobs,
+				      json_pack("{s:s, s:i, s:f}", "id", t->jobs.v[g->job[i]].id,
+						"sm_pct", (int)g->split.sm_pct[i], "throughput",
+						g->split.estimate.rate[i]));
+	return jobs;
+}
+
+/* "a resnet50/8 @ 40 %, b ..." @return NULL without memory; to free() */
+static char *jobs_text(const struct task *t, const struct hes_partition_group *g)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (uint32_t i = 0; f && i < g->n; i++)
+		fprintf(f, "%s%s %s/%u @ %u %%", i ? ", " : "", t->jobs.v[g->job[i]].id,
+			t->jobs.v[g->job[i]].workload, t->jobs.v[g->job[i]].batch_size,
+			g->split.sm_pct[i]);
+	if (f)
+		fclose(f);
+	return text;
+}
+
+static struct table groups_table(const struct task *t, const struct hes_partition_groups *g)
+{
+	struct table out = { 0 };
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct hes_partition_group *one = &g->v[i];
+		const struct hes_gpu *gpu = &t->fleet.gpus[one->gpu];
+		char *text = jobs_text(t, one);
+		const struct cell row[] = {
+			cell_text("gpu", "GPU", gpu->name),
+			cell_text(NULL, "type", gpu->type->name),
+			cell_count("wave", NULL, one->wave),
+			cell_count(NULL, g->waves > 1 ? "wave" : NULL, one->wave + 1),
+			cell_real("power_w", "GPU W", 1, one->split.estimate.power_w),
+			cell_text(NULL, "jobs @ SM share", one->n ? text : "idle"),
+			cell_json("jobs", jobs_json(t, one)),
+		};
+
+		TABLE_ROW(&out, row);
+		free(text);
+	}
+	return out;
 }
 
 static void print_groups(const struct task *t, const struct hes_partition_groups *g)
 {
 	bool raw = t->objective == HES_PARTITION_SUM;
+	struct table groups = groups_table(t, g);
 
 	printf("%zu job%s on %zu GPU%s, at most %llu on one at a time%s\nPredicted from %s.\n",
 	       t->jobs.n, hes_s(t->jobs.n), t->fleet.n, hes_s(t->fleet.n),
 	       (unsigned long long)t->o->most,
 	       g->waves > 1 ? ", in waves: one after the other" : "", t->in.what);
-	for (size_t i = 0; i < g->n; i++) {
-		if (i % t->fleet.n == 0) {
-			if (g->waves > 1)
-				printf("\nwave %u", g->v[i].wave + 1);
-			printf("\n%-16s %-14s %7s  %s\n", "GPU", "type", "GPU W",
-			       "jobs @ SM share");
-		}
-		print_group(t, &g->v[i]);
-	}
+	putchar('\n');
+	cli_print_table(&groups, stdout, 0);
 	printf("\nThe fleet does %.4g %s at %.1f W, idle GPUs included: %.4g %s.\n", g->work,
 	       raw ? "iterations a second" : "GPUs' worth of work", g->power_w,
 	       raw ? g->per_watt : 1e3 * g->per_watt,
@@ -169,25 +203,11 @@ static void print_groups(const struct task *t, const struct hes_partition_groups
 
 static json_t *groups_json(const struct task *t, const struct hes_partition_groups *g)
 {
-	json_t *groups = json_array();
+	struct table groups = groups_table(t, g);
 
-	for (size_t i = 0; i < g->n; i++) {
-		const struct hes_partition_group *one = &g->v[i];
-		json_t *jobs = json_array();
-
-		for (uint32_t k = 0; k < one->n; k++)
-			json_array_append_new(
-				jobs, json_pack("{s:s, s:i, s:f}", "id", t->jobs.v[one->job[k]].id,
-						"sm_pct", (int)one->split.sm_pct[k], "throughput",
-						one->split.estimate.rate[k]));
-		json_array_append_new(groups, json_pack("{s:s, s:i, s:o, s:f}", "gpu",
-							t->fleet.gpus[one->gpu].name, "wave",
-							(int)one->wave, "jobs", jobs, "power_w",
-							one->split.estimate.power_w));
-	}
 	return json_pack("{s:s, s:o, s:i, s:f, s:f, s:f}", "objective",
-			 hes_partition_objectives[t->objective], "groups", groups, "waves",
-			 (int)g->waves, "work", g->work, "power_w", g->power_w, "per_watt",
+			 hes_partition_objectives[t->objective], "groups", table_json(&groups),
+			 "waves", (int)g->waves, "work", g->work, "power_w", g->power_w, "per_watt",
 			 g->per_watt);
 }
 

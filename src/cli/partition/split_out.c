@@ -12,7 +12,6 @@
 #include "base/plural.h"
 #include "cli/cli.h"
 
-#define NAME_WIDTH  13  /* of a job's column */
 #define STARVED     0.2 /* of its throughput alone: below, the output warns */
 #define LARGE_ERROR 0.15
 #define MOST_ROWS   12 /* of a table that --all does not ask for */
@@ -52,45 +51,36 @@ static uint32_t share_sum(const struct partition_answer *a, const struct hes_spl
 	return sum;
 }
 
-/* The job of a column, cut from the left: its batch size is seen. */
-static const char *name_of(const struct partition_answer *a, size_t i, char out[2 * HES_NAME_MAX])
-{
-	const struct hes_share_profile *p = a->jobs[a->best][i];
-	int len = snprintf(out, 2 * HES_NAME_MAX, "%s/%u", p->workload, p->batch_size);
-
-	return len > NAME_WIDTH ? out + len - NAME_WIDTH : out;
-}
-
-static void print_row(const struct partition_answer *a, const struct hes_split *s,
+/* Rows with a column for each job. */
+static void split_row(struct table *t, const struct partition_answer *a, const struct hes_split *s,
 		      uint32_t clock_mhz, const char *mark)
 {
-	printf("%-6s", mark);
-	for (size_t i = 0; i < a->n; i++)
-		printf("%s%3u", i ? " " : "", s->sm_pct[i]);
-	printf("%*s%8u", 2, "", clock_mhz);
+	char shares[5 * HES_PARTITION_MAX_JOBS] = "",
+			names[HES_PARTITION_MAX_JOBS][2 * HES_NAME_MAX],
+			parts[HES_PARTITION_MAX_JOBS][16], interval[64] = "", title[32];
+	struct cell row[6 + HES_PARTITION_MAX_JOBS] = { cell_text(NULL, "", mark) };
+	size_t n = 3;
+
 	for (size_t i = 0; i < a->n; i++) {
-		double alone = a->jobs[a->best][i]->alone_rate;
+		const struct hes_share_profile *p = a->jobs[a->best][i];
+		const double part = s->estimate.rate[i] / p->alone_rate;
 
-		printf(isnan(alone) ? " %8.4g    -" : " %8.4g %3.0f%%", s->estimate.rate[i],
-		       100 * s->estimate.rate[i] / alone);
+		snprintf(shares + strlen(shares), sizeof(shares) - strlen(shares), "%s%3u",
+			 i ? " " : "", s->sm_pct[i]);
+		snprintf(names[i], sizeof(names[i]), "%s/%u", p->workload, p->batch_size);
+		snprintf(parts[i], sizeof(parts[i]), isnan(part) ? "   -" : "%3.0f%%", 100 * part);
+		row[n++] = cell_noted(cell_real(NULL, names[i], -4, s->estimate.rate[i]), parts[i]);
 	}
-	printf(" %8.1f %9.4g", s->estimate.power_w, shown(a, s));
 	if (s != &a->turns)
-		printf("  %.4g to %.4g%s", shown(a, s) * s->low, shown(a, s) * s->high,
-		       s->allowed ? "" : "  below a floor");
-	putchar('\n');
-}
-
-static void print_head(const struct partition_answer *a)
-{
-	int shares = (int)(4 * a->n - 1);
-	char name[2 * HES_NAME_MAX];
-
-	printf("\n%-6s%-*s%10s", "", shares, "SM %", "MHz");
-	for (size_t i = 0; i < a->n; i++)
-		printf(" %*s", NAME_WIDTH, name_of(a, i, name));
-	printf(" %8s %9s  %.0f %% interval\n", "GPU W", objective_words[a->objective].per_watt,
-	       100 * a->model->coverage);
+		snprintf(interval, sizeof(interval), "%.4g to %.4g%s", shown(a, s) * s->low,
+			 shown(a, s) * s->high, s->allowed ? "" : "  below a floor");
+	snprintf(title, sizeof(title), "%.0f %% interval", 100 * a->model->coverage);
+	row[1] = cell_text(NULL, "SM %", shares);
+	row[2] = cell_count(NULL, "MHz", clock_mhz);
+	row[n++] = cell_real(NULL, "GPU W", 1, s->estimate.power_w);
+	row[n++] = cell_real(NULL, objective_words[a->objective].per_watt, -4, shown(a, s));
+	row[n++] = cell_text(NULL, title, interval);
+	table_row(t, row, n);
 }
 
 static int by_worth(const void *a, const void *b)
@@ -122,15 +112,15 @@ int partition_rows(const struct partition_answer *a, size_t clock, size_t most,
 	return 0;
 }
 
-static int print_clock(const struct partition_answer *a, size_t clock, bool all,
-		       struct hes_err *err)
+static int clock_rows(struct table *t, const struct partition_answer *a, size_t clock, bool all,
+		      struct hes_err *err)
 {
 	struct partition_rows rows;
 
 	if (partition_rows(a, clock, all ? SIZE_MAX : MOST_ROWS, &rows))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu splits", a->splits[clock].n);
 	for (size_t i = 0; i < rows.n; i++)
-		print_row(a, rows.v[i], a->clocks_mhz[clock],
+		split_row(t, a, rows.v[i], a->clocks_mhz[clock],
 			  clock == a->best && rows.v[i] == best_of(a) ? "best" : "");
 	free(rows.v);
 	return 0;
@@ -273,6 +263,7 @@ const struct hes_split *partition_chosen(const struct partition_answer *a)
 int partition_print(const struct partition_answer *a, bool all, bool script, struct hes_err *err)
 {
 	const struct hes_split *s = partition_chosen(a);
+	struct table t = { 0 };
 	int rc = 0;
 
 	for (size_t i = 0; i < a->n; i++)
@@ -280,18 +271,19 @@ int partition_print(const struct partition_answer *a, bool all, bool script, str
 		       a->jobs[a->best][i]->batch_size);
 	printf(" on %s: %s\n", a->g->name, objective_words[a->objective].sentence);
 	print_model(a);
-	print_head(a);
 	for (size_t c = 0; c < a->n_clocks && !rc; c++)
 		if (a->n_clocks == 1 || c == a->best || all)
-			rc = print_clock(a, c, all, err);
+			rc = clock_rows(&t, a, c, all, err);
+	if (a->equal.estimate.power_w > 0)
+		split_row(&t, a, &a->equal, a->equal_mhz, "equal");
+	if (a->turns.estimate.power_w > 0)
+		split_row(&t, a, &a->turns, a->turns_mhz, "turns");
+	if (a->given.estimate.power_w > 0)
+		split_row(&t, a, &a->given, a->clocks_mhz[a->best], "given");
+	putchar('\n');
+	cli_print_table(&t, stdout, 0);
 	if (rc)
 		return rc;
-	if (a->equal.estimate.power_w > 0)
-		print_row(a, &a->equal, a->equal_mhz, "equal");
-	if (a->turns.estimate.power_w > 0)
-		print_row(a, &a->turns, a->turns_mhz, "turns");
-	if (a->given.estimate.power_w > 0)
-		print_row(a, &a->given, a->clocks_mhz[a->best], "given");
 	print_gain(a);
 	print_notes(a);
 	if (script && s)

@@ -305,29 +305,42 @@ static int print_json(const struct job *j)
 	return cli_print_json("heshare-train", doc);
 }
 
-static void print_scores(const char *name, const struct scores *s)
+/* Errors in %, of four columns, and how often intervals hold; NULL: nobody has them. */
+static void scores_row(struct table *t, const char *name, const char *rows, const double error[4],
+		       const struct hes_coverage *c)
 {
-	printf("%-22s %6zu %9.2f %9.2f %9.2f %9.2f %6.1f %6.1f %6.1f %6.1f\n", name, s->rows,
-	       100 * s->time.abs_error, 100 * s->time.rel_error, 100 * s->power.abs_error,
-	       100 * s->power.rel_error, 100 * s->cover.time, 100 * s->cover.time_width,
-	       100 * s->cover.power, 100 * s->cover.power_width);
+	const struct cell row[] = {
+		cell_text(NULL, "error, %", name),
+		cell_shown(cell_count(NULL, "rows", 0), rows),
+		cell_real(NULL, "time abs.", 2, error[0]),
+		cell_real(NULL, "rel.", 2, error[1]),
+		cell_real(NULL, "power abs.", 2, error[2]),
+		cell_real(NULL, "rel.", 2, error[3]),
+		cell_shown(cell_real(NULL, "time holds", 1, c ? 100 * c->time : 0), c ? NULL : ""),
+		cell_shown(cell_real(NULL, "+-", 1, c ? 100 * c->time_width : 0), c ? NULL : ""),
+		cell_shown(cell_real(NULL, "power holds", 1, c ? 100 * c->power : 0),
+			   c ? NULL : ""),
+		cell_shown(cell_real(NULL, "+-", 1, c ? 100 * c->power_width : 0), c ? NULL : ""),
+	};
+
+	TABLE_ROW(t, row);
 }
 
-static void print_head(const struct job *j)
+static void scored_row(struct table *t, const char *name, const struct scores *s)
 {
-	char title[40];
+	const double error[] = { 100 * s->time.abs_error, 100 * s->time.rel_error,
+				 100 * s->power.abs_error, 100 * s->power.rel_error };
+	char rows[24];
 
-	snprintf(title, sizeof(title), "%.0f %% interval",
-		 100 * hes_predictor_about(j->predictor)->options.coverage);
-	printf("\n%-22s %6s %19s %19s %27s\n", "error, %", "", "time", "power", title);
-	printf("%-22s %6s %9s %9s %9s %9s %13s %13s\n", "", "", "", "", "", "", "time", "power");
-	printf("%-22s %6s %9s %9s %9s %9s %6s %6s %6s %6s\n", "", "rows", "absolute", "relative",
-	       "absolute", "relative", "holds", "+-", "holds", "+-");
+	snprintf(rows, sizeof(rows), "%zu", s->rows);
+	scores_row(t, name, rows, error, &s->cover);
 }
 
 static int print_text(const struct job *j)
 {
 	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
+	const double floor = floor_pct(j);
+	struct table t = { 0 };
 
 	printf("%u trees per output, fitted on %zu sample%s", about->options.trees, j->fit.n,
 	       j->fit.n == 1 ? "" : "s");
@@ -342,23 +355,22 @@ static int print_text(const struct job *j)
 				 "errors.\n");
 	if (!j->test.n && !j->o->left_out && !j->o->left_out_types)
 		return 0;
-	print_head(j);
 	if (j->test.n)
-		print_scores("on unseen samples", &j->scores);
-	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "the paper, Table V", "250", 3.10, 3.91, 3.10,
-	       3.91);
-	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "noise floor", "", floor_pct(j), floor_pct(j),
-	       floor_pct(j), floor_pct(j));
+		scored_row(&t, "on unseen samples", &j->scores);
+	scores_row(&t, "the paper, Table V", "250", (double[]){ 3.10, 3.91, 3.10, 3.91 }, NULL);
+	scores_row(&t, "noise floor", "", (double[]){ floor, floor, floor, floor }, NULL);
 	for (int k = 0; k < LEFT_OUT_KINDS; k++)
 		for (uint32_t i = 0; i < j->left_out[k].n; i++) {
 			char name[HES_NAME_MAX + 10];
 
 			if (!j->left_out[k].scores[i].rows)
 				continue;
-
 			snprintf(name, sizeof(name), "without %s", j->left_out[k].names[i]);
-			print_scores(name, &j->left_out[k].scores[i]);
+			scored_row(&t, name, &j->left_out[k].scores[i]);
 		}
+	printf("\nIntervals are to hold %.0f %%; +- is their half width.\n",
+	       100 * about->options.coverage);
+	cli_print_table(&t, stdout, 0);
 	return 0;
 }
 
