@@ -126,6 +126,14 @@ int app_catalogue_load(const struct hes_app *app, const char *path, bool present
 	return rc;
 }
 
+void app_catalogue_hold_default_clocks(struct hes_catalogue *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		c->types[i].clocks_mhz[0] = c->types[i].clock_default_mhz;
+		c->types[i].n_clocks = 1;
+	}
+}
+
 const struct hes_gpu_type *app_gpu_type(const struct hes_devices *d, size_t i,
 					const struct hes_catalogue *c, struct hes_err *err)
 {

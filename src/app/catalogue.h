@@ -20,6 +20,9 @@
 int app_catalogue_load(const struct hes_app *app, const char *path, bool present,
 		       struct hes_catalogue *out, struct hes_err *err);
 
+/** Leave each type its default clock alone. */
+void app_catalogue_hold_default_clocks(struct hes_catalogue *c);
+
 /** The type of GPU @i. @param c  with the types of the GPUs present. @return NULL with the reason
  */
 const struct hes_gpu_type *app_gpu_type(const struct hes_devices *d, size_t i,

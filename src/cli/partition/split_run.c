@@ -21,6 +21,7 @@
 #include "cli/run/carry_out.h"
 #include "cli/run/job_failures.h"
 #include "app/run_folder.h"
+#include "app/run_begin.h"
 #include "app/run_gpus.h"
 #include "app/run_identity.h"
 #include "cli/run/run_report.h"

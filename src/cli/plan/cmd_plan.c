@@ -8,25 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/plan_request.h"
+#include "app/catalogue.h"
 #include "app/jobs_load.h"
-#include "base/clock.h"
+#include "app/planner.h"
 #include "base/file.h"
-#include "base/num.h"
 #include "base/plural.h"
 #include "base/quantity.h"
-#include "app/catalogue.h"
-#include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
-#include "app/known_files.h"
 #include "cli/inputs/offers.h"
-#include "app/policy_program.h"
-#include "app/known_store.h"
-#include "cluster/offer.h"
 #include "cli/terminal.h"
-#include "heshare/policy.h"
+#include "cluster/offer.h"
 
 #define MAX_INFEASIBLE_SHOWN 10
 
@@ -98,157 +91,42 @@ static const struct opt plan_opts[] = {
 };
 /* clang-format on */
 
+/* What a plan is made of. */
 struct inputs {
 	struct hes_catalogue catalogue;
-	struct hes_fleet fleet;
-	struct gpus_fleet gpus; /* owns the fleet where there is --gpus */
 	struct hes_jobs jobs;
-	struct hes_known knowledge;
-	const struct hes_policy *policy;
-	struct policy_program *program; /* owns the policy where it is a program */
-	const char *prefer;             /* NULL: the policy's first */
-	double planned_s;               /* how long planning took */
+	struct hes_app_planner_options options;
+	struct hes_app_planner planner;
 	bool arrivals_differed;
 };
 
 static void unload(struct inputs *in)
 {
-	policy_program_free(in->program);
-	hes_known_free(&in->knowledge);
+	hes_app_planner_close(&in->planner);
 	hes_jobs_free(&in->jobs);
-	if (in->gpus.types)
-		gpus_fleet_free(&in->gpus);
-	else
-		hes_fleet_free(&in->fleet);
 	hes_catalogue_free(&in->catalogue);
-}
-
-/* The jobs wait now, all of them: later arrivals can only be planned for when they come. */
-static int load_jobs(const char *path, struct inputs *in, struct hes_err *err)
-{
-	const bool due = in->program || hes_policy_searches(in->policy);
-	int rc = app_jobs_load(cli_app(), NULL, path, due, &in->jobs, err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 1; i < in->jobs.n; i++)
-		in->arrivals_differed |= in->jobs.v[i].arrival_us != in->jobs.v[0].arrival_us;
-	app_jobs_arrive_at_once(&in->jobs);
-	return 0;
 }
 
 static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
 {
 	int rc = app_catalogue_load(cli_app(), o->catalogue, o->gpus != NULL, &in->catalogue, err);
 
-	for (size_t i = 0; i < in->catalogue.n && !rc && o->default_clock; i++) {
-		in->catalogue.types[i].clocks_mhz[0] = in->catalogue.types[i].clock_default_mhz;
-		in->catalogue.types[i].n_clocks = 1;
-	}
-	if (!rc && offers_wanted(o->gpus)) {
+	if (!rc && o->default_clock)
+		app_catalogue_hold_default_clocks(&in->catalogue);
+	if (!rc && offers_wanted(o->gpus))
 		rc = offers_fleet_load(cli_app(), o->gpus, o->program, o->catalogue, &in->catalogue,
-				       &in->gpus, err);
-		in->fleet = in->gpus.fleet;
-	} else if (!rc && o->gpus) {
-		rc = gpus_fleet_load(cli_app(), o->gpus, &in->catalogue, true, &in->gpus, err);
-		in->fleet = in->gpus.fleet;
-	} else if (!rc) {
-		rc = app_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
-	}
-	return rc;
+				       &in->planner.gpus, err);
+	return rc ? rc : hes_app_planner_gpus(&in->planner, err);
 }
 
-static int load_known(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
+/* The jobs wait now, all of them: later arrivals can only be planned for when they come. */
+static int load_jobs(const char *path, struct inputs *in, struct hes_err *err)
 {
-	const struct app_known_from from = { .app = cli_app(),
-					     .store = o->store,
-					     .predictor = o->predictor,
-					     .profiles = o->profiles,
-					     .jobs = &in->jobs };
-
-	return app_known_load(&from, &in->catalogue, &in->fleet, &in->knowledge, err);
-}
-
-static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs *in,
-		     struct hes_err *err)
-{
-	int rc = load_jobs(jobs, in, err);
+	const bool due = in->planner.policy->external || hes_policy_searches(in->planner.policy);
+	int rc = app_jobs_load(cli_app(), NULL, path, due, &in->jobs, err);
 
 	if (!rc)
-		rc = load_known(o, in, err);
-	if (!rc) {
-		hes_jobs_take_measured(&in->jobs, &in->knowledge.measured);
-		hes_known_hold(&in->knowledge, in->catalogue.types, in->catalogue.n);
-		app_known_fit(&in->knowledge, o->predictor != NULL, in->gpus.types,
-			      in->gpus.n_types);
-		hes_known_hold(&in->knowledge, in->fleet.limited, in->fleet.n_limited);
-	}
-	return rc;
-}
-
-/* A clock for a search: the library has none. */
-struct clock {
-	double from_s, seconds;
-};
-
-static double spent(void *ctx)
-{
-	const struct clock *c = ctx;
-
-	return (hes_monotonic_s() - c->from_s) / c->seconds;
-}
-
-/* "200ms", "5s", or a number. @return 0; -EINVAL */
-static int parse_budget(const char *text, double *seconds, uint64_t *evaluations,
-			struct hes_err *err)
-{
-	const size_t n = strlen(text), unit = n > 2 && strcmp(text + n - 2, "ms") == 0
-						      ? 2
-						      : n > 1 && text[n - 1] == 's';
-	char number[32];
-	int rc = -EINVAL;
-
-	snprintf(number, sizeof(number), "%.*s", (int)(n - unit), text);
-	if (n - unit < sizeof(number))
-		rc = unit ? hes_parse_double("--budget", number, unit == 2 ? 1 : 1e-3, 1e6, seconds,
-					     err)
-			  : hes_parse_u64("--budget", number, 1, INT64_MAX, evaluations, err);
-	if (rc)
-		return hes_fail(err, -EINVAL,
-				"--budget: \"%.40s\" is neither a time in ms or s, from 1ms on, "
-				"such as 200ms or 5s, "
-				"nor a number of evaluations, from 1 on",
-				text);
-	if (unit == 2)
-		*seconds *= 1e-3;
-	return 0;
-}
-
-static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_plan *out,
-		     struct hes_front *front, struct hes_err *err)
-{
-	struct hes_request r = {
-		.fleet = &in->fleet,
-		.jobs = &in->jobs,
-		.predictor = in->knowledge.predictor,
-		.profiles = &in->knowledge.profiles,
-		.prefer = in->prefer,
-		.seed = o->seed,
-		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3),
-		.progress = cli_plan_progress,
-		.progress_ctx = (void *)(uintptr_t)in->policy,
-	};
-	struct clock clock = { .from_s = hes_monotonic_s() };
-	int rc;
-
-	if (o->budget)
-		parse_budget(o->budget, &clock.seconds, &r.budget, err); /* checked before */
-	if (clock.seconds > 0) {
-		r.spent = spent;
-		r.spent_ctx = &clock;
-	}
-	rc = app_plan_all(in->policy, &r, &in->knowledge, out, front, err);
-	in->planned_s = hes_monotonic_s() - clock.from_s;
+		in->arrivals_differed = app_jobs_arrive_at_once(&in->jobs);
 	return rc;
 }
 
@@ -340,9 +218,9 @@ static void print_known(const struct plan_opts *o, const struct inputs *in,
 	cli_known_print(stdout, p->known);
 	if (p->known[HES_KNOWN_UNKNOWN])
 		fputs(" heshare run measures unknown jobs; their times are guesses.", stdout);
-	puts(in->knowledge.learnt ? ""
-				  : " The predictor learnt from modelled samples, not from "
-				    "measurements (heshare profile).");
+	puts(in->planner.known.learnt ? ""
+				      : " The predictor learnt from modelled samples, not from "
+					"measurements (heshare profile).");
 }
 
 /* Which jobs were predicted outside of the samples, on which GPU, and why. */
@@ -364,7 +242,8 @@ static void print_extrapolated(const struct inputs *in, const struct hes_plan *p
 					     "trained on:");
 				hes_outside_text(at->outside, why);
 				printf("  %s %s on %s, %s: %s\n", j->id, j->workload,
-				       in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, why);
+				       in->planner.fleet->gpus[g].name,
+				       in->planner.fleet->gpus[g].type->name, why);
 			}
 }
 
@@ -392,20 +271,21 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	for (size_t g = 0; g < p->n_gpus; g++) {
 		const struct hes_queue *q = &p->queues[g];
 
-		printf("%s  %s%s\n", in->fleet.gpus[g].name, in->fleet.gpus[g].type->name,
-		       q->n ? "" : "  idle");
+		printf("%s  %s%s\n", in->planner.fleet->gpus[g].name,
+		       in->planner.fleet->gpus[g].type->name, q->n ? "" : "  idle");
 		for (size_t b = 0; b < q->n; b++)
 			print_batch(q, &q->batches[b], &in->jobs);
 	}
 	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy,
-	       !*p->prefer            ? ""
-	       : in->policy->variants ? ":"
-				      : ", prefers ",
-	       p->prefer, in->jobs.n, hes_s(in->jobs.n), in->fleet.n, hes_s(in->fleet.n));
+	       !*p->prefer                    ? ""
+	       : in->planner.policy->variants ? ":"
+					      : ", prefers ",
+	       p->prefer, in->jobs.n, hes_s(in->jobs.n), in->planner.fleet->n,
+	       hes_s(in->planner.fleet->n));
 	print_totals(in, p);
 	if (p->evaluations)
 		printf("searched: %" PRIu64 " evaluation%s; planned in %s\n", p->evaluations,
-		       hes_s(p->evaluations), hes_time_text(first, in->planned_s * 1e6));
+		       hes_s(p->evaluations), hes_time_text(first, in->planner.planned_s * 1e6));
 	if (p->peak_mw && p->peak_mw <= p->power_cap_mw)
 		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3,
 		       o->power_cap_w);
@@ -489,9 +369,9 @@ static int write_out(const struct plan_opts *o, const struct inputs *in, const s
 	if (o->front)
 		rc = save_front(o->front, front, err);
 	if (!rc && o->output)
-		rc = hes_plan_save(o->output, p, &in->fleet, &in->jobs, err);
+		rc = hes_plan_save(o->output, p, in->planner.fleet, &in->jobs, err);
 	if (!rc && o->json)
-		rc = hes_plan_save("-", p, &in->fleet, &in->jobs, err);
+		rc = hes_plan_save("-", p, in->planner.fleet, &in->jobs, err);
 	/* The summary gives way to a document on standard output. */
 	if (!rc && !o->json && !is_standard_output(o->output) && !is_standard_output(o->front))
 		print_plan(o, in, p);
@@ -516,82 +396,52 @@ static bool makes_front(const struct hes_policy *p)
 	return p->makes_front;
 }
 
-/* What only some policies do. @return 0; -EINVAL with their names */
-static int check_ability(const char *option, const struct hes_policy *p, hes_policy_is *is,
-			 const char *lacks, struct hes_err *err)
+static int check_front(const struct hes_policy *p, struct hes_err *err)
 {
 	char able[200];
 
-	if (is(p))
+	if (makes_front(p))
 		return 0;
-	hes_policy_names(is, able, sizeof(able));
-	return hes_fail(err, -EINVAL, "--%s: policy %s %s; those that do: %s", option, p->name,
-			lacks, able);
-}
-
-static int check_policy(const struct plan_opts *o, const struct hes_policy *p, struct hes_err *err)
-{
-	const char *limit = o->budget ? "budget" : o->power_cap_w > 0 ? "power-cap" : NULL;
-	int rc = o->front ? check_ability("front", p, makes_front, "makes no front", err) : 0;
-
-	if (!rc && limit)
-		rc = check_ability(limit, p, hes_policy_searches,
-				   o->budget ? "does not search for a given time"
-					     : "does not search under constraints",
-				   err);
-	return rc;
-}
-
-/* A preference is named with the policy or by itself. */
-static int check_preference(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
-{
-	if (!o->prefer)
-		return 0;
-	if (in->prefer)
-		return hes_fail(
-			err, -EINVAL,
-			"--prefer %.40s: --policy %.40s prefers something already; name one",
-			o->prefer, o->policy);
-	in->prefer = hes_policy_preference(in->policy, o->prefer, err);
-	return in->prefer ? 0 : hes_fail_in(err, "--prefer");
+	hes_policy_names(makes_front, able, sizeof(able));
+	return hes_fail(err, -EINVAL, "--front: policy %s makes no front; those that do: %s",
+			p->name, able);
 }
 
 /* Wrong names and combinations are wrong usage, found before any work. */
 static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
 {
-	int rc = 0;
+	int rc;
 
-	if (policy_program_is(o->policy))
-		in->program = policy_program_new(o->policy, o->exec_limit_s, err);
-	in->policy = in->program                    ? &in->program->policy
-		     : policy_program_is(o->policy) ? NULL
-						    : hes_policy_parse(o->policy, &in->prefer, err);
-	if (!in->policy)
-		return -ENOENT;
-	if (check_outputs(o, err))
-		return -EINVAL;
-	if (o->gpus && o->fleet)
-		return hes_fail(err, -EINVAL,
-				"--gpus: there is --fleet, too; plan for the one or the other");
-	if (o->budget) {
-		double seconds;
-		uint64_t evaluations;
-
-		rc = parse_budget(o->budget, &seconds, &evaluations, err);
-	}
+	in->options = (struct hes_app_planner_options){
+		.app = cli_app(),
+		.gpus = o->gpus,
+		.fleet = o->fleet,
+		.policy = o->policy,
+		.prefer = o->prefer,
+		.predictor = o->predictor,
+		.profiles = o->profiles,
+		.store = o->store,
+		.budget = o->budget,
+		.power_cap_w = o->power_cap_w,
+		.exec_limit_s = o->exec_limit_s,
+		.seed = o->seed,
+		.progress = cli_plan_progress,
+	};
+	in->planner = (struct hes_app_planner){ .o = &in->options, .catalogue = &in->catalogue };
+	rc = check_outputs(o, err);
 	if (!rc)
-		rc = check_policy(o, in->policy, err);
-	return rc ? rc : check_preference(o, in, err);
+		rc = hes_app_planner_check(&in->planner, err);
+	return rc || !o->front ? rc : check_front(in->planner.policy, err);
 }
 
 static int run_plan(const void *opts, int n_args, char **args)
 {
 	const struct plan_opts *o = opts;
-	struct inputs in = { .policy = NULL };
+	struct inputs in = { 0 };
 	struct hes_plan plan = { 0 };
 	struct hes_front front = { 0 };
 	struct hes_err err;
-	int rc, status = 1;
+	int rc, status = 0;
 
 	if (strcmp(o->policy, OFFER_LIST) == 0)
 		return offer_print_policies();
@@ -605,26 +455,21 @@ static int run_plan(const void *opts, int n_args, char **args)
 		return 2;
 	}
 	rc = load_fleet(o, &in, &err);
-	if (!rc) {
-		rc = app_cap_check(o->power_cap_w, &in.fleet, &err);
-		status = rc ? 2 : 1;
-	}
 	if (!rc)
-		rc = load_rest(o, args[0], &in, &err);
+		rc = load_jobs(args[0], &in, &err);
 	if (!rc)
-		rc = make_plan(o, &in, &plan, &front, &err);
+		rc = hes_app_plan(&in.planner, &in.jobs, &plan, &front, &err);
 	if (!rc) {
-		app_jobs_warn_memory(cli_app(), &in.jobs);
 		warn_of_infeasible(&in, &plan);
 		warn_of_broken(o, &in, &plan);
 		rc = write_out(o, &in, &plan, &front, &err);
 	}
+	if (rc)
+		status = cli_fail("plan", &err);
 	hes_plan_finish(&plan);
 	free(front.v);
 	unload(&in);
-	if (rc)
-		status = cli_fail("plan", &err) == 2 ? 2 : status;
-	return rc ? status : 0;
+	return status;
 }
 
 const struct command cmd_plan = {

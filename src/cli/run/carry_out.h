@@ -6,8 +6,6 @@
 
 #include "heshare/run.h"
 
-#define RUN_STORE_WAIT_MS 2000 /* jobs' ends wait meanwhile */
-
 /** Remove the variables that choose GPUs, MPS daemons, shares and memory: heshare chooses them. */
 void run_clear_environment(void);
 

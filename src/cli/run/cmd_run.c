@@ -1,39 +1,29 @@
 /*
  * cmd_run.c - `heshare run`: carry out a plan on the GPUs of this machine and report.
  *
- * Loads the plan with its jobs, matches the GPUs, opens the store and calls the runner
- * (heshare/run.h).
+ * src/app/run_begin.h makes the run of the options; here are options, sentences and the call of the
+ * runner (heshare/run.h).
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "app/run_begin.h"
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/plural.h"
+#include "base/texts.h"
 #include "cli/cli.h"
-#include "app/jobs_load.h"
 #include "cli/commands.h"
-#include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
-#include "app/jobs_changed.h"
 #include "cli/inputs/offers.h"
-#include "app/known_folder.h"
-#include "cluster/head.h"
 #include "cli/profile/profile.h"
 #include "cli/run/carry_out.h"
-#include "app/jobs_commands.h"
-#include "app/jobs_file.h"
 #include "cli/run/run_ending.h"
-#include "app/run_folder.h"
-#include "app/run_gpus.h"
-#include "app/run_identity.h"
-#include "app/run_planner.h"
 #include "cli/run/run_shown.h"
-#include "app/known_store.h"
-#include "app/gpus_visible.h"
+#include "cluster/head.h"
+#include "cluster/slurm.h"
 
 struct run_opts {
 	bool dry_run, resume, resume_if_begun, restart, wrap, stop_file;
@@ -144,363 +134,45 @@ static const struct opt run_opts[] = {
 };
 /* clang-format on */
 
-/* All that a run is made of. */
+/* A run, and where it is carried out. */
 struct inputs {
-	struct hes_catalogue catalogue;
-	struct hes_fleet fleet;
-	struct hes_jobs jobs;
-	struct hes_plan plan;
-	uint64_t key;
-	char **commands;
-	struct hes_devices *devices;
-	long *gpus;
-	const char *node;
-	char host[64];
-	struct hes_store *store;
-	struct hes_journal *journal;
-	struct hes_profiles profiles;
-	struct hes_run run;
-	char mps_folder[PATH_MAX];
-	const char *user;
+	struct hes_app_run_options options;
+	struct hes_app_run run;
 	struct launcher launcher;
-	bool on_nodes;                    /* by runners on several nodes */
-	bool resume;                      /* the last run of the plan */
-	bool of_jobs;                     /* of a jobs file */
-	char template[HES_POINT_COMMAND]; /* COMMAND, for a shell; "": there is none */
-	struct jobs_file_commands patterns;
-	struct run_planner_options options;
-	struct run_planner planner;
+	char template[HES_POINT_COMMAND]; /* COMMAND, for a shell */
 };
 
-static void unload(struct inputs *in)
+/* Jobs, GPUs, and how many jobs are known how. */
+static void tell_known(const struct hes_app_run *r)
 {
-	launcher_close(&in->launcher);
-	hes_profiles_free(&in->profiles);
-	hes_journal_close(in->journal);
-	hes_store_close(in->store);
-	free(in->gpus);
-	hes_devices_close(in->devices);
-	run_commands_free(in->commands, in->jobs.n);
-	hes_plan_finish(&in->plan);
-	hes_jobs_free(&in->jobs);
-	if (in->planner.owns_fleet)
-		in->fleet = (struct hes_fleet){ 0 };
-	hes_fleet_free(&in->fleet);
-	run_planner_close(&in->planner);
-	hes_catalogue_free(&in->catalogue);
+	const uint32_t unknown = r->plan.known[HES_KNOWN_UNKNOWN];
+	char known[200] = "";
+
+	for (size_t i = 0; i < HES_KNOWN_SOURCES; i++)
+		if (r->plan.known[i])
+			hes_text_add(known, sizeof(known), ", ", "%" PRIu32 " %s", r->plan.known[i],
+				     hes_known_sources[i]);
+	fprintf(stderr, "heshare run: %zu job%s on %zu GPU%s%s%s%s\n", r->jobs.n, hes_s(r->jobs.n),
+		r->fleet->n, hes_s(r->fleet->n), *known ? ": " : "", known,
+		!unknown       ? ""
+		: unknown == 1 ? "; it runs alone and is measured"
+			       : "; they run alone and are measured");
 }
-
-/* --- the plan --- */
-
-static bool plan_has_node(const struct hes_fleet *f, const char *name)
-{
-	for (size_t g = 0; g < f->n; g++)
-		if (strcmp(f->gpus[g].node, name) == 0)
-			return true;
-	return false;
-}
-
-static int load_jobs(const char *plan, const char *jobs, struct inputs *in, struct hes_err *err)
-{
-	struct hes_jobs planned;
-	int rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &in->jobs, err);
-
-	if (rc)
-		return rc;
-	rc = jobs_changed_warn(cli_app(), plan, &in->jobs, jobs, err);
-	if (!rc && jobs) {
-		planned = in->jobs;
-		in->jobs = (struct hes_jobs){ 0 };
-		rc = app_jobs_load(cli_app(), NULL, jobs, true, &in->jobs, err);
-		if (!rc)
-			rc = jobs_keep_measured(&planned, &in->jobs, err);
-		if (!rc)
-			app_jobs_arrive_at_once(&in->jobs);
-		hes_jobs_free(&planned);
-	} else if (!rc && !in->jobs.n) {
-		rc = hes_fail(err, -ENOENT,
-			      "%s does not hold its jobs; name their file: heshare run PLAN JOBS",
-			      plan);
-	}
-	return rc;
-}
-
-/* With a corrected file, jobs may need more memory than was planned for, or an unknown one. */
-static int validate_plan(const struct inputs *in, uint32_t share_sum, const char *plan,
-			 const char *jobs, struct hes_err *err)
-{
-	int rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, share_sum, err);
-
-	if (rc == -ENOSPC && jobs)
-		return hes_fail_in(err,
-				   "%s with the jobs of %s, which need their memory_mib or a new "
-				   "plan",
-				   plan, jobs);
-	return rc ? hes_fail_in(err, "%s", plan) : 0;
-}
-
-static int read_plan(const struct run_opts *o, const char *plan, const char *jobs,
-		     struct inputs *in, struct hes_err *err)
-{
-	int rc = load_jobs(plan, jobs, in, err);
-
-	if (!rc)
-		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
-	if (!rc && in->plan.unpredicted)
-		rc = hes_fail(
-			err, -EINVAL,
-			"%s: it has no predictions, which limit the time of jobs and show what "
-			"went wrong; "
-			"heshare plan --policy exec:PROGRAM writes them to what a program decides",
-			plan);
-	return rc ? rc : validate_plan(in, (uint32_t)o->share_sum, plan, jobs, err);
-}
-
-static int load_plan(const struct run_opts *o, const char *plan, const char *jobs,
-		     struct inputs *in, struct hes_err *err)
-{
-	int rc = read_plan(o, plan, jobs, in, err);
-
-	if (rc)
-		return rc;
-	in->node = o->node                                                ? o->node
-		   : !in->on_nodes && plan_has_node(&in->fleet, in->host) ? in->host
-									  : NULL;
-	rc = o->stop_file && o->node ? run_round_key(plan, &in->key, err)
-				     : run_plan_key(plan, in->node, &in->key, err);
-	if (!rc && o->stop_file && o->node)
-		in->key = run_part_key(in->key, in->node);
-	return rc ? rc
-		  : run_commands_load(cli_app(), &in->jobs, in->patterns.list, in->patterns.pattern,
-				      &in->commands, err);
-}
-
-/* --- a jobs file --- */
-
-static int open_store(const struct run_opts *o, struct inputs *in, struct hes_err *err)
-{
-	int rc = in->store ? 0
-			   : app_store_open(cli_app(), o->store, HES_STORE_WRITE, RUN_STORE_WAIT_MS,
-					    &in->store, err);
-
-	return rc || in->journal ? rc : hes_journal_open(in->store, &in->journal, err);
-}
-
-/* The run's plan, and the jobs of the file as it is now. */
-static int load_begun(const char *path, struct inputs *in, struct hes_err *err)
-{
-	char plan[JOBS_FILE_PLAN_MAX];
-	struct hes_jobs planned = { 0 };
-	struct hes_run_job *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_jobs(in->journal, in->run.id, &v, &n, err);
-
-	jobs_file_plan(&in->run, plan);
-	if (!rc)
-		rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &planned, err);
-	if (!rc)
-		rc = jobs_file_load(cli_app(), path, &in->patterns, &planned,
-				    &(struct jobs_begun){ v, n }, &in->jobs, err);
-	free(v);
-	hes_jobs_free(&planned);
-	if (!rc)
-		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
-	if (!rc)
-		rc = run_planner_resume(&in->planner, &in->plan, &in->fleet, &in->jobs, err);
-	if (!rc)
-		hes_profiles_hold(&in->planner.measured, in->catalogue.types, in->catalogue.n);
-	return rc;
-}
-
-static int load_new(const char *path, struct inputs *in, struct hes_err *err)
-{
-	int rc = jobs_file_load(cli_app(), path, &in->patterns, NULL, NULL, &in->jobs, err);
-
-	if (!rc)
-		rc = run_planner_gpus(&in->planner, &in->fleet, err);
-	return rc ? rc : run_planner_first(&in->planner, &in->jobs, &in->plan, err);
-}
-
-static int load_jobs_file(const struct run_opts *o, const char *path, struct inputs *in,
-			  struct hes_err *err)
-{
-	int rc = o->dry_run ? 0 : open_store(o, in, err);
-	bool begun = false;
-
-	if (in->on_nodes)
-		rc = hes_fail(err, -ENOTSUP,
-			      "%s: a jobs file is run on one machine; for several nodes plan it "
-			      "first: heshare plan %s --gpus slurm -o plan.json, then heshare run "
-			      "plan.json",
-			      path, path);
-	in->key = jobs_file_key(path);
-	if (!rc && (o->resume || o->resume_if_begun) && !o->dry_run) {
-		rc = hes_journal_last_run(in->journal, in->key, &in->run, err);
-		begun = !rc;
-		if (rc == -ENOENT)
-			rc = o->resume ? hes_fail(err, rc,
-						  "%s was never run, so there is nothing to "
-						  "resume",
-						  path)
-				       : 0;
-	}
-	if (!rc)
-		rc = begun ? load_begun(path, in, err) : load_new(path, in, err);
-	return rc ? rc : run_commands_load(cli_app(), &in->jobs, NULL, NULL, &in->commands, err);
-}
-
-/* --- GPUs --- */
-
-static struct run_gpus gpus_of(struct inputs *in)
-{
-	return (struct run_gpus){
-		cli_app(), &in->fleet, &in->plan, in->node, in->devices, in->gpus
-	};
-}
-
-/* A rehearsal needs no GPUs. */
-static void take_all(struct inputs *in)
-{
-	for (size_t g = 0; g < in->fleet.n; g++)
-		in->gpus[g] =
-			!in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
-}
-
-static int open_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
-{
-	struct run_gpus use;
-	int rc = app_devices_open(cli_app(), &in->catalogue, &in->devices, err);
-
-	in->gpus = calloc(in->fleet.n + 1, sizeof(*in->gpus));
-	if (!in->gpus)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", in->fleet.n);
-	if (rc == -ENODEV && o->dry_run) {
-		fprintf(stderr, "heshare run: %s; the rehearsal goes by the plan's GPUs\n",
-			err->msg);
-		take_all(in);
-		return 0;
-	}
-	use = gpus_of(in);
-	return rc || !o->dry_run ? rc : run_gpus_fit(&use, o->other_gpus, false, err);
-}
-
-/* --- the run --- */
-
-/* A new run, or the last one again. */
-static int choose_run(const struct run_opts *o, const char *plan, struct inputs *in,
-		      struct hes_err *err)
-{
-	struct run_gpus use;
-	int rc = hes_journal_last_run(in->journal, in->key, &in->run, err);
-	bool there = !rc;
-
-	in->resume = o->resume || (o->resume_if_begun && there);
-	if (rc && (rc != -ENOENT || o->resume))
-		return rc == -ENOENT
-			       ? hes_fail(err, rc,
-					  "%s was never run, so there is nothing to resume", plan)
-			       : rc;
-	/* Heads see each other by the folder's lock, on whatever machine. */
-	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run) &&
-	    !(in->on_nodes && in->resume))
-		return hes_fail(err, -EBUSY,
-				"%s is being carried out by process %" PRId64 ", as run %" PRId64,
-				plan, in->run.runner.pid, in->run.id);
-	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 &&
-	    !o->restart && !in->on_nodes)
-		return hes_fail(err, -EBUSY,
-				"run %" PRId64 " of %s began on %s and has not ended; whether it "
-				"goes on cannot be seen from %s: "
-				"resume it there, or start over with --restart",
-				in->run.id, plan, in->run.host, in->host);
-	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) &&
-	    !in->resume && !o->restart)
-		return hes_fail(
-			err, -EEXIST,
-			"run %" PRId64
-			" of %s was interrupted; --resume goes on with it, --restart starts over",
-			in->run.id, plan);
-	if (there && !in->resume)
-		fprintf(stderr,
-			"heshare run: run %" PRId64
-			" of %s is %s; this is a new run of all its jobs\n",
-			in->run.id, plan, hes_run_state_names[in->run.state]);
-	if (!in->resume) {
-		in->run = (struct hes_run){ .plan_key = in->key };
-		run_plan_path(plan, in->run.plan);
-		snprintf(in->run.host, sizeof(in->run.host), "%s", in->host);
-	}
-	if (in->on_nodes)
-		return 0;
-	use = gpus_of(in);
-	rc = in->resume ? run_gpus_bind(&use, in->journal, in->run.id, err) : 0;
-	if (!rc)
-		rc = run_gpus_fit(&use, o->other_gpus, in->resume, err);
-	return rc ? rc : run_gpus_check(&use, in->journal, in->run.id, err);
-}
-
-static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes_err *err)
-{
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
-	const size_t n = hes_fleet_types(&in->fleet, types, HES_KNOWN_TYPES);
-	int rc = o->profiles ? app_profiles_load(o->profiles, &in->profiles, err)
-			     : hes_known_measured(in->store, &in->catalogue, types, n,
-						  &in->profiles, err);
-
-	if (!rc) {
-		hes_jobs_take_measured(&in->jobs, &in->profiles);
-		hes_profiles_hold(&in->profiles, in->catalogue.types, in->catalogue.n);
-		hes_profiles_hold(&in->profiles, in->fleet.limited, in->fleet.n_limited);
-	}
-	return rc;
-}
-
-static int open_run(const struct run_opts *o, const char *plan, struct inputs *in,
-		    struct hes_err *err)
-{
-	int rc = open_store(o, in, err);
-
-	if (!rc)
-		rc = choose_run(o, plan, in, err);
-	if (!rc)
-		rc = run_folder_choose(in->resume ? in->run.folder : o->jobs, plan,
-				       run_has_other_users(&in->jobs, in->user), in->run.folder,
-				       err);
-	if (!rc && !in->on_nodes)
-		rc = run_folder_choose_mps(in->run.folder, run_has_other_users(&in->jobs, in->user),
-					   in->mps_folder, err);
-	if (!rc && o->progress)
-		snprintf(in->run.progress, sizeof(in->run.progress), "%s", o->progress);
-	if (!rc && in->run.progress[0])
-		rc = hes_jobs_set_progress(in->jobs.v, in->jobs.n, "progress", in->run.progress,
-					   err);
-	if (!rc && !in->of_jobs) /* the planner has loaded those of a jobs file */
-		rc = load_profiles(o, in, err);
-	return rc || in->resume || !in->of_jobs
-		       ? rc
-		       : jobs_file_save_plan(in->journal, &in->run, &in->catalogue, &in->plan,
-					     &in->fleet, &in->jobs, err);
-}
-
-/* --- the end --- */
 
 /* @param more  of a run on several nodes; may be NULL. It is used up */
 static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r,
 		       json_t *more)
 {
-	const struct hes_profiles *file = in->of_jobs ? &in->planner.measured : &in->profiles;
-	struct hes_err err;
 	struct run_ending e = {
-		.catalogue = &in->catalogue,
-		.jobs = &in->jobs,
-		.profiles =
-			in->of_jobs ? run_planner_profiles(&in->planner, &in->jobs) : &in->profiles,
+		.catalogue = &in->run.catalogue,
+		.jobs = &in->run.jobs,
+		.profiles = hes_app_run_profiles(&in->run),
 		.json = o->json,
 		.early_ok = o->early_ok,
 	};
+	struct hes_err err;
 
-	if (hes_known_profiling(in->store, o->profiles ? file : NULL, &in->jobs, &e.profiling,
-				&err))
+	if (hes_app_run_profiling(&in->run, &e.profiling, &err))
 		cli_fail("run", &err);
 	return run_ending_tell(&e, r, more);
 }
@@ -558,13 +230,13 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 	char *values = runner_args(o, args);
 	const struct head_request q = {
 		.launcher = &in->launcher,
-		.catalogue = &in->catalogue,
-		.plan = &in->plan,
-		.fleet = &in->fleet,
-		.jobs = &in->jobs,
-		.commands = in->commands,
-		.store = in->store,
-		.journal = in->journal,
+		.catalogue = &in->run.catalogue,
+		.plan = &in->run.plan,
+		.fleet = in->run.fleet,
+		.jobs = &in->run.jobs,
+		.commands = in->run.commands,
+		.store = in->run.store,
+		.journal = in->run.journal,
 		.predictor = o->predictor,
 		.profiles = o->profiles,
 		.runner_args = args,
@@ -578,7 +250,7 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 	int status;
 
 	run_keep_stops();
-	status = values ? head_run(&q, &in->run, &report, &nodes, &err)
+	status = values ? head_run(&q, &in->run.run, &report, &nodes, &err)
 			: hes_fail(&err, -ENOMEM, "out of memory");
 	free(values);
 	if (status)
@@ -591,17 +263,6 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 static int carry_out(const struct run_opts *o, struct inputs *in)
 {
 	struct hes_run_request q = {
-		.plan = &in->plan,
-		.fleet = &in->fleet,
-		.jobs = &in->jobs,
-		.commands = (const char *const *)in->commands,
-		.devices = in->devices,
-		.gpus = in->gpus,
-		.profiles = in->of_jobs ? &in->planner.measured : &in->profiles,
-		.store = in->store,
-		.folder = in->run.folder,
-		.mps_folder = in->mps_folder,
-		.user = in->user,
 		.retries = (unsigned)o->retries,
 		.early_ok = o->early_ok,
 		.timeout_factor = o->timeout_factor,
@@ -610,94 +271,87 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.no_clocks = o->no_clocks,
 		.no_mps = o->no_mps,
 		.allow_setuid = o->allow_setuid,
-		.takes_added = o->dry_run || !app_store_check_trust(in->store, in->user, NULL),
 		.stop_s = stop_time(o),
 		.takes_stop_file = o->stop_file,
-		.replan = in->of_jobs ? run_planner_again : NULL,
-		.replan_ctx = &in->planner,
 		.listener = { .message = run_show_message, .progress = run_show_progress },
 	};
 	struct hes_run_report report = { 0 };
 	struct hes_err err;
 	int status;
 
+	hes_app_run_request(&in->run, &q);
 	if (o->dry_run) {
-		q.mps_folder = "MPS";
-		q.user = q.user ? q.user : run_own_name();
 		q.listener.act = run_show_act;
 		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
 	}
-	if (run_carry_out(&q, o->log_max, in->journal, &in->run, &report, &err))
+	if (run_carry_out(&q, o->log_max, in->run.journal, &in->run.run, &report, &err))
 		return cli_fail("run", &err);
 	status = tell_report(o, in, &report, NULL);
 	hes_run_report_free(&report);
 	return status;
 }
 
-/* What only a jobs file takes. @return 0; -EINVAL wrong usage */
+/* @return 0; -EINVAL, -ENOENT wrong usage */
 static int check_use(const struct run_opts *o, int n_args, char **args, struct inputs *in,
 		     struct hes_err *err)
 {
-	const char *only = o->gpus              ? "--gpus"
-			   : o->prefer          ? "--prefer"
-			   : o->policy          ? "--policy"
-			   : o->power_cap_w > 0 ? "--power-cap"
-						: NULL;
 	const int files = o->before < 0 ? n_args : o->before;
-	int rc = o->progress ? hes_jobs_set_progress(NULL, 0, "--progress", o->progress, err) : 0;
+	int rc = o->launcher ? launcher_check(o->launcher, err) : 0;
 
-	if (!rc && o->launcher)
-		rc = launcher_check(o->launcher, err);
-	if (!rc && files > 0)
-		rc = jobs_file_check(args[0], err);
-	if (rc)
-		return rc;
-	in->of_jobs = files > 0 && jobs_file_is(args[0]);
-	if (files < 1 || files > (in->of_jobs ? 1 : 2))
-		return hes_fail(err, -EINVAL,
-				"name one jobs file, or a plan and its jobs; a command comes after "
-				"--: heshare run jobs.csv -- ./job.sh {workload} {batch}");
-	if (only && !in->of_jobs)
-		return hes_fail(err, -EINVAL, "%s: it is for a jobs file; %s is planned already",
-				only, args[0]);
-	if (n_args > files)
+	if (!rc && (files < 1 || files > 2))
+		rc = hes_fail(err, -EINVAL,
+			      "name one jobs file, or a plan and its jobs; a command comes after "
+			      "--: heshare run jobs.csv -- ./job.sh {workload} {batch}");
+	if (!rc && n_args > files)
 		rc = profile_command_join(n_args - files, args + files, in->template, err);
 	if (!rc && n_args > files && o->command)
 		rc = hes_fail(err, -EINVAL,
 			      "--command: there is a command after --, too; name one");
-	in->patterns =
-		(struct jobs_file_commands){ o->commands, *in->template ? in->template : o->command,
-					     o->progress };
-	in->options =
-		(struct run_planner_options){ cli_app(),   cli_plan_progress, o->gpus,
-					      o->policy,   o->prefer,         o->predictor,
-					      o->profiles, o->store,          o->power_cap_w };
-	in->planner = (struct run_planner){ .o = &in->options, .catalogue = &in->catalogue };
-	return rc || !in->of_jobs ? rc : run_planner_check(&in->planner, err);
+	if (rc)
+		return rc;
+	in->options = (struct hes_app_run_options){
+		.plan = { .app = cli_app(),
+			  .gpus = o->gpus,
+			  .policy = o->policy,
+			  .prefer = o->prefer,
+			  .predictor = o->predictor,
+			  .profiles = o->profiles,
+			  .store = o->store,
+			  .power_cap_w = o->power_cap_w,
+			  .seed = 1,
+			  .of_run = true,
+			  .progress = cli_plan_progress },
+		.file = args[0],
+		.jobs = files > 1 ? args[1] : NULL,
+		.catalogue = o->catalogue,
+		.commands = { o->commands, n_args > files ? in->template : o->command,
+			      o->progress },
+		.folder = o->jobs,
+		.node = o->node,
+		.share_sum = (uint32_t)o->share_sum,
+		.of_round = o->stop_file && o->node,
+		.on_nodes = !o->node && !o->dry_run &&
+			    (o->launcher ||
+			     (slurm_is_job(cli_app()) && slurm_count_nodes(cli_app()) > 1)),
+		.dry_run = o->dry_run,
+		.resume = o->resume,
+		.resume_if_begun = o->resume_if_begun,
+		.restart = o->restart,
+		.other_gpus = o->other_gpus,
+	};
+	return hes_app_run_check(&in->run, &in->options, err);
 }
 
-static int load_inputs(const struct run_opts *o, char **args, const char *jobs, struct inputs *in,
-		       struct hes_err *err)
+static int begin(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
-	int rc = app_catalogue_load(cli_app(), o->catalogue, true, &in->catalogue, err);
+	int rc = hes_app_run_load(&in->run, err);
 
-	gethostname(in->host, sizeof(in->host) - 1);
-	in->host[strcspn(in->host, ".")] = '\0';
-	in->on_nodes =
-		!o->node && !o->dry_run &&
-		(o->launcher || (slurm_is_job(cli_app()) && slurm_count_nodes(cli_app()) > 1));
-	in->user = run_user_behind_sudo(cli_app());
-	if (!rc)
-		rc = in->of_jobs ? load_jobs_file(o, args[0], in, err)
-				 : load_plan(o, args[0], jobs, in, err);
-	if (!rc && !o->dry_run)
-		rc = run_users_check(&in->jobs, err);
-	if (!rc)
-		rc = in->on_nodes
-			     ? launcher_open(cli_app(), o->launcher, o->program, &in->launcher, err)
-			     : open_gpus(o, in, err);
+	if (!rc && in->run.of_jobs && !in->run.run.id)
+		tell_known(&in->run);
+	if (!rc && in->options.on_nodes)
+		rc = launcher_open(cli_app(), o->launcher, o->program, &in->launcher, err);
 	in->launcher.catalogue = o->catalogue;
-	return rc || o->dry_run ? rc : open_run(o, args[0], in, err);
+	return rc || o->dry_run ? rc : hes_app_run_open(&in->run, err);
 }
 
 static int run_run(const void *opts, int n_args, char **args)
@@ -714,11 +368,12 @@ static int run_run(const void *opts, int n_args, char **args)
 		return hes_run_wrap(args[0], n_args > 1 ? args[1] : NULL, log_max);
 	if (check_use(o, n_args, args, &in, &err))
 		return cli_fail("run", &err), 2;
-	rc = load_inputs(o, args, n_args > 1 && o->before != 1 ? args[1] : NULL, &in, &err);
-	rc = rc            ? cli_fail("run", &err)
-	     : in.on_nodes ? carry_out_on_nodes(o, &in)
-			   : carry_out(o, &in);
-	unload(&in);
+	rc = begin(o, &in, &err);
+	rc = rc                    ? cli_fail("run", &err)
+	     : in.options.on_nodes ? carry_out_on_nodes(o, &in)
+				   : carry_out(o, &in);
+	launcher_close(&in.launcher);
+	hes_app_run_close(&in.run);
 	return rc;
 }
 

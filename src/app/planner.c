@@ -1,0 +1,304 @@
+/*
+ * planner.c - plan the jobs of a file and of a run; see planner.h. plan_request.c does the
+ * planning.
+ */
+#include "app/planner.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/catalogue.h"
+#include "app/jobs_load.h"
+#include "app/plan_request.h"
+#include "base/clock.h"
+#include "base/num.h"
+
+/* --- options --- */
+
+/* "200ms", "5s", or a number. @return 0; -EINVAL */
+static int parse_budget(const char *text, double *seconds, uint64_t *evaluations,
+			struct hes_err *err)
+{
+	const size_t n = strlen(text), unit = n > 2 && strcmp(text + n - 2, "ms") == 0
+						      ? 2
+						      : n > 1 && text[n - 1] == 's';
+	char number[32];
+	int rc = -EINVAL;
+
+	snprintf(number, sizeof(number), "%.*s", (int)(n - unit), text);
+	if (n - unit < sizeof(number))
+		rc = unit ? hes_parse_double("--budget", number, unit == 2 ? 1 : 1e-3, 1e6, seconds,
+					     err)
+			  : hes_parse_u64("--budget", number, 1, INT64_MAX, evaluations, err);
+	if (rc)
+		return hes_fail(err, -EINVAL,
+				"--budget: \"%.40s\" is neither a time in ms or s, from 1ms on, "
+				"such as 200ms or 5s, "
+				"nor a number of evaluations, from 1 on",
+				text);
+	if (unit == 2)
+		*seconds *= 1e-3;
+	return 0;
+}
+
+static int find_policy(struct hes_app_planner *p, struct hes_err *err)
+{
+	const char *name = p->o->policy ? p->o->policy : "joint";
+
+	if (!policy_program_is(name)) {
+		p->policy = hes_policy_parse(name, &p->prefer, err);
+		return p->policy ? 0 : hes_fail_in(err, "--policy");
+	}
+	if (p->o->of_run)
+		return hes_fail(err, -EINVAL,
+				"--policy: a program plans once; heshare plan --policy %.40s -o "
+				"plan.json, then heshare run plan.json",
+				name);
+	p->program = policy_program_new(name, p->o->exec_limit_s, err);
+	p->policy = p->program ? &p->program->policy : NULL;
+	return p->policy ? 0 : -ENOENT;
+}
+
+/* A preference is named with the policy or by itself. */
+static int find_preference(struct hes_app_planner *p, struct hes_err *err)
+{
+	const struct hes_app_planner_options *o = p->o;
+
+	if (!o->prefer)
+		return 0;
+	if (p->prefer)
+		return hes_fail(
+			err, -EINVAL,
+			"--prefer %.40s: --policy %.40s prefers something already; name one",
+			o->prefer, o->policy);
+	p->prefer = hes_policy_preference(p->policy, o->prefer, err);
+	return p->prefer ? 0 : hes_fail_in(err, "--prefer");
+}
+
+/* Limits are for policies that search. */
+static int check_limits(struct hes_app_planner *p, struct hes_err *err)
+{
+	const struct hes_app_planner_options *o = p->o;
+	char able[200];
+
+	if ((!o->budget && !(o->power_cap_w > 0)) || hes_policy_searches(p->policy))
+		return 0;
+	hes_policy_names(hes_policy_searches, able, sizeof(able));
+	return hes_fail(err, -EINVAL, "--%s: policy %s %s; those that do: %s",
+			o->budget ? "budget" : "power-cap", p->policy->name,
+			o->budget ? "does not search for a given time"
+				  : "does not search under constraints",
+			able);
+}
+
+int hes_app_planner_check(struct hes_app_planner *p, struct hes_err *err)
+{
+	const struct hes_app_planner_options *o = p->o;
+	int rc = find_policy(p, err);
+
+	if (!rc && o->gpus && o->fleet)
+		rc = hes_fail(err, -EINVAL,
+			      "--gpus: there is --fleet, too; plan for the one or the other");
+	if (!rc && o->budget)
+		rc = parse_budget(o->budget, &p->search_s, &p->evaluations, err);
+	if (!rc)
+		rc = check_limits(p, err);
+	if (!rc)
+		rc = find_preference(p, err);
+	p->power_cap_mw = (uint64_t)(o->power_cap_w * 1e3);
+	p->seed = o->seed;
+	return rc || !o->of_run || !o->gpus ? rc : gpus_check(o->gpus, err);
+}
+
+int hes_app_planner_gpus(struct hes_app_planner *p, struct hes_err *err)
+{
+	const struct hes_app_planner_options *o = p->o;
+	int rc = 0;
+
+	if (p->gpus.types)
+		p->fleet = &p->gpus.fleet;
+	else if (o->gpus || o->of_run)
+		rc = gpus_fleet_load(o->app, o->gpus, p->catalogue, true, &p->gpus, err);
+	else
+		rc = app_fleet_load(o->fleet, p->catalogue, &p->file, err);
+	p->fleet = p->gpus.types ? &p->gpus.fleet : &p->file;
+	return rc ? rc : app_cap_check(o->power_cap_w, p->fleet, err);
+}
+
+/* --- what is known --- */
+
+static int load_known(struct hes_app_planner *p, const struct hes_jobs *jobs, bool again,
+		      struct hes_known *out, struct hes_err *err)
+{
+	const struct app_known_from from = { .app = p->o->app,
+					     .store = p->o->store,
+					     .predictor = p->o->predictor,
+					     .profiles = p->o->profiles,
+					     .jobs = jobs,
+					     .profiles_only = again,
+					     .again = again };
+
+	return app_known_load(&from, p->catalogue, p->fleet, out, err);
+}
+
+/* The runner reads GPU types without a lock, so they are made before it begins. It does not read
+ * @measured while it is planned again. */
+static int load_all(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_err *err)
+{
+	int rc = load_known(p, jobs, false, &p->known, err);
+
+	if (rc)
+		return rc;
+	hes_known_hold(&p->known, p->catalogue->types, p->catalogue->n);
+	app_known_fit(&p->known, p->o->predictor != NULL, p->gpus.types, p->gpus.n_types);
+	hes_known_hold(&p->known, p->fleet->limited, p->fleet->n_limited);
+	hes_jobs_take_measured(jobs, &p->known.measured);
+	p->measured = p->known.measured;
+	p->known.measured = (struct hes_profiles){ 0 };
+	return 0;
+}
+
+/* Measured meanwhile. */
+static int refresh_known(struct hes_app_planner *p, const struct hes_jobs *jobs,
+			 struct hes_err *err)
+{
+	struct hes_known now;
+	int rc = load_known(p, jobs, true, &now, err);
+
+	if (rc)
+		return rc;
+	now.predictor = p->known.predictor;
+	now.learnt = p->known.learnt;
+	p->known.predictor = NULL;
+	hes_known_free(&p->known);
+	hes_profiles_free(&p->measured);
+	p->measured = now.measured;
+	now.measured = (struct hes_profiles){ 0 };
+	p->known = now;
+	return 0;
+}
+
+/* --- the first plan --- */
+
+static struct hes_request request_of(const struct hes_app_planner *p, const struct hes_jobs *jobs)
+{
+	return (struct hes_request){
+		.fleet = p->fleet,
+		.jobs = jobs,
+		.predictor = p->known.predictor,
+		.profiles = &p->known.profiles,
+		.prefer = p->prefer,
+		.seed = p->seed,
+		.power_cap_mw = p->power_cap_mw,
+	};
+}
+
+/* The part of the time for a search that is over: the library has no clock. */
+static double spent(void *planner)
+{
+	const struct hes_app_planner *p = planner;
+
+	return (hes_monotonic_s() - p->from_s) / p->search_s;
+}
+
+int hes_app_plan(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_plan *out,
+		 struct hes_front *front, struct hes_err *err)
+{
+	struct hes_request r;
+	int rc = load_all(p, jobs, err);
+
+	if (!rc && p->o->of_run) /* policies check the jobs that they plan: not unknown ones */
+		rc = app_check_memory(p->fleet, jobs, err);
+	if (rc)
+		return rc;
+	r = request_of(p, jobs);
+	r.progress = p->o->progress;
+	r.progress_ctx = (void *)(uintptr_t)p->policy;
+	r.budget = p->evaluations;
+	r.spent = p->search_s > 0 ? spent : NULL;
+	r.spent_ctx = p;
+	p->from_s = hes_monotonic_s();
+	rc = app_plan_all(p->policy, &r, &p->known, out, front, err);
+	p->planned_s = hes_monotonic_s() - p->from_s;
+	if (!rc)
+		app_jobs_warn_memory(p->o->app, jobs);
+	return rc;
+}
+
+/* --- again --- */
+
+/* The GPUs of a plan's file as this user can use them now. */
+int hes_app_planner_resume(struct hes_app_planner *p, const struct hes_plan *plan,
+			   struct hes_fleet *fleet, struct hes_jobs *jobs, struct hes_err *err)
+{
+	int rc = gpus_fleet_load(p->o->app, NULL, p->catalogue, false, &p->gpus, err);
+
+	for (size_t g = 0; g < fleet->n && !rc; g++)
+		for (size_t i = 0; i < p->gpus.fleet.n; i++)
+			if (strcmp(fleet->gpus[g].uuid, p->gpus.fleet.gpus[i].uuid) == 0)
+				fleet->gpus[g].type = p->gpus.fleet.gpus[i].type;
+	p->fleet = fleet;
+	p->policy = rc ? NULL : hes_policy_find(plan->policy, err);
+	p->prefer = plan->prefer;
+	p->seed = plan->seed;
+	p->power_cap_mw = plan->power_cap_mw;
+	if (rc || !p->policy)
+		return rc ? rc : -ENOENT;
+	return load_all(p, jobs, err);
+}
+
+static size_t count_known(const struct hes_app_planner *p, const struct hes_run_now *now)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < now->n_waiting; i++)
+		n += app_is_known(&p->known.profiles, p->fleet, &now->jobs->v[now->waiting[i]]);
+	return n;
+}
+
+int hes_app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
+		       struct hes_err *err)
+{
+	struct hes_app_planner *p = ctx;
+	struct hes_request r;
+	size_t n_known;
+	int rc = 0;
+
+	if (count_known(p, now) < now->n_waiting)
+		rc = refresh_known(p, now->jobs, err);
+	if (rc)
+		return rc;
+	n_known = count_known(p, now);
+	r = request_of(p, now->jobs);
+	r.waiting = now->waiting;
+	r.n_waiting = now->n_waiting;
+	r.running = now->running;
+	r.n_running = now->n_running;
+	r.now_us = now->now_us;
+	r.budget = app_replan_budget(p->policy, n_known, p->fleet->n);
+	if (!r.budget)
+		return hes_fail(err, -E2BIG, "planning %zu jobs again would take too long",
+				n_known);
+	return app_plan_around(p->policy, &r, &p->known, now->usable, out, err);
+}
+
+const struct hes_profiles *hes_app_planner_profiles(struct hes_app_planner *p,
+						    const struct hes_jobs *jobs)
+{
+	struct hes_err err;
+
+	refresh_known(p, jobs, &err); /* else what was known before */
+	return &p->known.profiles;
+}
+
+void hes_app_planner_close(struct hes_app_planner *p)
+{
+	policy_program_free(p->program);
+	hes_known_free(&p->known);
+	hes_profiles_free(&p->measured);
+	hes_fleet_free(&p->file);
+	if (p->gpus.types)
+		gpus_fleet_free(&p->gpus);
+}
