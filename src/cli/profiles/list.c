@@ -112,7 +112,7 @@ static struct table origins_table(const struct listing *l)
 			cell_count("profiles", "profiles", o->profiles),
 			cell_count("samples", "samples", o->samples),
 			cell_real("gpu_s", NULL, 1, o->cost.gpu_s),
-			cell_energy("energy_j", "energy", o->cost.energy_j * 1e3),
+			cell_energy("energy_j", NULL, o->cost.energy_j * 1e3),
 			cell_text("from", "from", o->name),
 		};
 		TABLE_ROW(&t, row);
