@@ -1,8 +1,10 @@
 /*
- * simulated.c - load a set of jobs, choose the policies, run the campaign; see simulated.h.
+ * campaign_set.c - load a set of jobs, choose the policies, learn; see campaign_set.h.
+ *
+ * In each draw of the model, parameters vary as far as left-out errors of the GPU model say.
+ * Profiles and predictor come from the drawn model unless the request names them.
  */
-#include "cli/simulate/simulated.h"
-#include "app/jobs_load.h"
+#include "app/campaign_set.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,27 +12,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/catalogue.h"
+#include "app/jobs_load.h"
+#include "app/known_files.h"
 #include "base/num.h"
 #include "base/plural.h"
-#include "base/texts.h"
-#include "cli/cli.h"
-#include "app/catalogue.h"
-#include "cli/inputs/inputs.h"
+
+static bool policy_is_any(const struct hes_policy *p)
+{
+	return p;
+}
 
 /* The workloads that the model does not know are fitted to their profiles. */
-static struct app_known_from known_from(const struct simulate_opts *o, const struct simulated *in)
+static struct app_known_from set_known_from(const struct campaign_request *q,
+					    const struct campaign_set *in)
 {
-	return (struct app_known_from){ .app = cli_app(),
-					.store = o->store,
-					.predictor = o->predictor,
-					.profiles = o->profiles,
+	return (struct app_known_from){ .app = q->app,
+					.store = q->store,
+					.predictor = q->predictor,
+					.profiles = q->profiles,
 					.model = in->model,
 					.jobs = &in->jobs,
-					.replayed = true };
+					.replayed = true,
+					.profiles_only =
+						!campaign_any(&in->campaign, policy_is_any) };
 }
 
 /* Found before any policy has planned. */
-static int check_workloads(struct simulated *in, struct hes_err *err)
+static int set_check_workloads(struct campaign_set *in, struct hes_err *err)
 {
 	struct hes_err cause;
 	int rc = 0;
@@ -39,7 +48,7 @@ static int check_workloads(struct simulated *in, struct hes_err *err)
 		const struct hes_workload *w =
 			hes_model_workload(in->model, in->jobs.v[i].workload, &cause);
 
-		rc = w ? cli_fits_own(w, &in->fits, err)
+		rc = w ? app_fits_own(w, &in->fits, err)
 		     : hes_job_is_script(&in->jobs.v[i])
 			     ? hes_job_fail_script(&in->jobs.v[i], err)
 			     : hes_fail(err, -ENOENT,
@@ -51,7 +60,7 @@ static int check_workloads(struct simulated *in, struct hes_err *err)
 }
 
 /* "T4=900,V100-PCIe=945" */
-static int set_static_clocks(const char *text, struct hes_catalogue *c, struct hes_err *err)
+static int set_clocks(const char *text, struct hes_catalogue *c, struct hes_err *err)
 {
 	char *copy = strdup(text), *rest = copy, *word;
 	int rc = copy ? 0 : hes_fail(err, -ENOMEM, "out of memory");
@@ -89,30 +98,30 @@ static int set_static_clocks(const char *text, struct hes_catalogue *c, struct h
 	return rc;
 }
 
-int simulated_load(struct simulated *in, const struct simulate_opts *o, const char *jobs,
-		   struct hes_err *err)
+int campaign_set_load(struct campaign_set *in, const struct campaign_request *q, const char *jobs,
+		      struct hes_err *err)
 {
 	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
-	int rc = app_catalogue_load(cli_app(), o->catalogue, false, &in->catalogue, err);
+	int rc = app_catalogue_load(q->app, q->catalogue, false, &in->catalogue, err);
 
-	if (!rc && o->static_clocks)
-		rc = set_static_clocks(o->static_clocks, &in->catalogue, err);
+	if (!rc && q->static_clocks)
+		rc = set_clocks(q->static_clocks, &in->catalogue, err);
 	if (!rc)
-		rc = app_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
+		rc = app_fleet_load(q->fleet, &in->catalogue, &in->fleet, err);
 	if (!rc && jobs)
-		rc = app_jobs_load(cli_app(), NULL, jobs, true, &in->jobs, err);
-	if (!rc && o->burst)
+		rc = app_jobs_load(q->app, NULL, jobs, true, &in->jobs, err);
+	if (!rc && q->burst)
 		app_jobs_arrive_at_once(&in->jobs);
-	if (!rc && o->plan)
-		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
+	if (!rc && q->plan)
+		rc = hes_plan_load(q->plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc)
-		rc = app_model_load(cli_app(), o->physics, &in->catalogue, types,
+		rc = app_model_load(q->app, q->physics, &in->catalogue, types,
 				    hes_fleet_types(&in->fleet, types, HES_KNOWN_TYPES), &in->model,
 				    err);
 	return rc;
 }
 
-void simulated_free(struct simulated *in)
+void campaign_set_free(struct campaign_set *in)
 {
 	campaign_free(&in->campaign);
 	hes_known_free(&in->knowledge);
@@ -124,12 +133,7 @@ void simulated_free(struct simulated *in)
 	hes_catalogue_free(&in->catalogue);
 }
 
-static bool is_any(const struct hes_policy *p)
-{
-	return p;
-}
-
-static int fail_none_can_replan(struct hes_err *err)
+static int set_fail_replan(struct hes_err *err)
 {
 	char names[200];
 
@@ -145,7 +149,7 @@ static bool has_preference(const struct hes_policy *p)
 	return p->prefers;
 }
 
-static int none_prefers(const char *prefer, struct hes_err *err)
+static int set_fail_prefer(const char *prefer, struct hes_err *err)
 {
 	char names[200];
 
@@ -156,100 +160,66 @@ static int none_prefers(const char *prefer, struct hes_err *err)
 		prefer, names);
 }
 
-int simulated_choose(struct simulated *in, const struct simulate_opts *o, struct hes_err *err)
+int campaign_set_choose(struct campaign_set *in, const struct campaign_request *q,
+			struct hes_err *err)
 {
 	struct campaign *c = &in->campaign;
-	int rc = campaign_seeds(c, "--seeds", o->seeds, err);
+	int rc = campaign_seeds(c, "--seeds", q->seeds, err);
 
-	c->exec_limit_s = o->exec_limit_s;
-	if (!rc && (o->policy || !o->plan))
-		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
-	c->limit_part = o->limit_pct / 100;
-	c->replan_all = o->replan;
-	if (!rc && o->replan && !campaign_any(c, hes_policy_searches))
-		rc = fail_none_can_replan(err);
-	if (!rc && o->prefer && !campaign_any(c, has_preference))
-		rc = none_prefers(o->prefer, err);
-	if (!rc && o->plan)
-		rc = campaign_add_plan(c, o->plan, &in->plan, err);
-	if (!rc && o->show && campaign_find(c, o->show) < 0)
+	c->exec_limit_s = q->exec_limit_s;
+	if (!rc && (q->policies || !q->plan))
+		rc = campaign_policies(c, q->policies ? q->policies : CAMPAIGN_ALL, q->prefer, err);
+	c->limit_part = q->limit_pct / 100;
+	c->replan_all = q->replan;
+	if (!rc && q->replan && !campaign_any(c, hes_policy_searches))
+		rc = set_fail_replan(err);
+	if (!rc && q->prefer && !campaign_any(c, has_preference))
+		rc = set_fail_prefer(q->prefer, err);
+	if (!rc && q->plan)
+		rc = campaign_add_plan(c, q->plan, &in->plan, err);
+	if (!rc && q->show && campaign_find(c, q->show) < 0)
 		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run",
-			      o->show);
-	if (!rc && o->static_clocks && !campaign_any(c, policy_is_static))
+			      q->show);
+	if (!rc && q->static_clocks && !campaign_any(c, policy_is_static))
 		rc = hes_fail(err, -EINVAL,
 			      "--static-clocks: they are those of static and static-equal, which "
 			      "are not among the policies");
-	if (!rc && o->limit_given && !campaign_any(c, policy_limits_power))
+	if (!rc && q->limit_given && !campaign_any(c, policy_limits_power))
 		rc = hes_fail(err, -EINVAL,
 			      "--power-limit: it is that of cap, which is not among the policies");
-	if (!rc && o->reference && campaign_find(c, o->reference) < 0)
+	if (!rc && q->reference && campaign_find(c, q->reference) < 0)
 		rc = hes_fail(err, -ENOENT,
 			      "--reference: %.64s is not one of the policies to be run",
-			      o->reference);
-	c->keep_jobs = o->per_job;
-	c->keep = o->pages.report || o->pages.figures;
+			      q->reference);
+	c->keep_jobs = q->keep_jobs;
+	c->keep = q->keep;
 	c->terms = (struct hes_sim){
-		.time_noise = o->time_noise_pct / 100,
-		.power_noise = o->power_noise_pct / 100,
-		.clock_change_us = (int64_t)(o->clock_change_ms * 1e3),
+		.time_noise = q->time_noise_pct / 100,
+		.power_noise = q->power_noise_pct / 100,
+		.clock_change_us = (int64_t)(q->clock_change_ms * 1e3),
 	};
 	return rc;
 }
 
-/* The command again, of the options that change results. */
-static void command_line(const struct simulate_opts *o, const char *jobs, char *out, size_t size)
-{
-	const struct {
-		const char *name, *value;
-	} given[] = {
-		{ "fleet", o->fleet },         { "policy", o->policy },
-		{ "prefer", o->prefer },       { "plan", o->plan },
-		{ "store", o->store },         { "predictor", o->predictor },
-		{ "profiles", o->profiles },   { "physics", o->physics },
-		{ "catalogue", o->catalogue }, { "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL },
-		{ "show", o->show },           { "static-clocks", o->static_clocks },
-	};
-
-	snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
-		 o->replan ? " --replan" : "");
-	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
-		if (given[i].value)
-			hes_text_add(out, size, " ", "--%s %s", given[i].name, given[i].value);
-	if (o->model_draws)
-		hes_text_add(out, size, " ", "--model-draws %" PRIu64, o->model_draws);
-	if (o->time_noise_pct + o->power_noise_pct + o->clock_change_ms > 0)
-		hes_text_add(out, size, " ", "--time-noise %g --power-noise %g --clock-change %g",
-			     o->time_noise_pct, o->power_noise_pct, o->clock_change_ms);
-}
-
-static int write_report(const struct simulate_opts *o, const char *jobs, const struct campaign *c,
-			struct hes_err *err)
-{
-	char command[1024];
-
-	command_line(o, jobs, command, sizeof(command));
-	return campaign_write_report(c, &o->pages, o->show, command, err);
-}
-
-int simulated_learn(struct simulated *in, const struct simulate_opts *o, struct hes_err *err)
+int campaign_set_learn(struct campaign_set *in, const struct campaign_request *q,
+		       struct hes_err *err)
 {
 	struct campaign *c = &in->campaign;
-	struct app_known_from from = known_from(o, in);
+	struct app_known_from from = set_known_from(q, in);
 	int rc;
 
-	from.profiles_only = !campaign_any(c, is_any);
 	rc = app_known_load(&from, &in->catalogue, &in->fleet, &in->knowledge, err);
-	in->fits = (struct cli_fits){ in->knowledge.fits, in->knowledge.n_fits };
+	in->fits = (struct app_fits){ in->knowledge.fits, in->knowledge.n_fits };
 	in->knowledge.fits = NULL;
 	if (!rc)
-		rc = check_workloads(in, err);
+		rc = set_check_workloads(in, err);
 	if (rc)
 		return rc;
 	hes_known_count_jobs(&in->knowledge, &in->fleet, &in->jobs, c->known);
 	c->model = in->model;
 	c->fits = in->fits.v;
 	c->n_fits = in->fits.n;
-	c->progress = cli_progress;
+	c->progress = q->progress;
 	c->fleet = &in->fleet;
 	c->jobs = &in->jobs;
 	c->profiles = &in->knowledge.profiles;
@@ -257,22 +227,53 @@ int simulated_learn(struct simulated *in, const struct simulate_opts *o, struct 
 	return 0;
 }
 
-int simulated_run(struct simulated *in, const struct simulate_opts *o, const char *jobs,
-		  struct hes_err *err)
+/* The runs on one drawn model; all else is borrowed from the campaign. */
+static int set_run_draw(struct campaign_set *s, const struct campaign_request *q, size_t draw,
+			struct hes_err *err)
 {
-	struct campaign *c = &in->campaign;
-	struct app_known_from from = known_from(o, in);
-	int rc = campaign_run_all(c, (int)o->threads, err);
+	struct campaign *c = &s->campaign;
+	struct hes_known k = { .learnt = false };
+	struct hes_model *drawn = NULL;
+	struct campaign one = *c;
+	struct hes_report_policy *rows = NULL;
+	struct app_known_from from = set_known_from(q, s);
+	int rc = hes_model_varied(c->model, draw + 1, &drawn, err);
 
-	if (!rc && o->csv)
-		rc = campaign_write_csv(c, o->csv, !o->no_timing, err);
-	if (!rc && o->per_job)
-		rc = campaign_write_jobs(c, o->per_job, err);
-	if (!rc && c->keep)
-		rc = write_report(o, jobs, c, err);
-	from.profiles_only = !campaign_any(c, is_any);
-	if (!rc && o->model_draws)
-		rc = campaign_run_draws(c, &(struct campaign_files){ from, &in->catalogue },
-					o->model_draws, (int)o->threads, err);
+	from.model = drawn;
+	if (!rc && c->predictor)
+		rc = app_known_load(&from, &s->catalogue, c->fleet, &k, err);
+	one.model = drawn;
+	one.profiles = &k.profiles;
+	one.predictor = k.predictor;
+	one.keep = one.keep_jobs = false;
+	one.runs = NULL;
+	if (!rc)
+		rc = campaign_run_all(&one, (int)q->threads, err);
+	if (!rc && !(rows = campaign_rows(&one)))
+		rc = hes_fail(err, -ENOMEM, "out of memory");
+	for (size_t w = 0; !rc && w < c->n_who; w++)
+		c->draws[draw * c->n_who + w] = rows[w].realised;
+	free(rows);
+	campaign_free_runs(&one);
+	hes_known_free(&k);
+	hes_model_free(drawn);
+	return rc;
+}
+
+int campaign_set_draw(struct campaign_set *s, const struct campaign_request *q, struct hes_err *err)
+{
+	struct campaign *c = &s->campaign;
+	int rc = 0;
+
+	c->draws = calloc(q->model_draws * c->n_who, sizeof(*c->draws));
+	if (!c->draws)
+		return hes_fail(err, -ENOMEM, "out of memory for %" PRIu64 " draws",
+				q->model_draws);
+	for (size_t i = 0; i < q->model_draws && !rc; i++) {
+		rc = set_run_draw(s, q, i, err);
+		if (rc)
+			hes_fail_in(err, "draw %zu of the model", i + 1);
+	}
+	c->n_draws = rc ? 0 : q->model_draws;
 	return rc;
 }

@@ -1,47 +1,64 @@
 /*
- * simulated.h - `heshare simulate` on one set of jobs: its options, what it loads, and its
- * campaign.
+ * campaign_set.h - one set of jobs with all that its campaign borrows: what a request names is
+ * loaded, policies are chosen, profiles and a predictor are made known, runs are done.
+ *
+ * The steps are called in this order. campaign_set_free() takes a set that is zeroed or that
+ * failed anywhere. Errors of the second step name an option.
  */
-#ifndef HES_CLI_SIMULATE_SIMULATED_H
-#define HES_CLI_SIMULATE_SIMULATED_H
+#ifndef HES_APP_CAMPAIGN_SET_H
+#define HES_APP_CAMPAIGN_SET_H
 
-#include "cli/simulate/campaign_out.h"
+#include "app/app.h"
+#include "app/campaign.h"
+#include "app/known_fits.h"
 
-struct simulate_opts {
-	const char *fleet, *policy, *prefer, *seeds, *plan, *store, *predictor, *profiles, *physics,
-		*csv, *per_job, *show, *catalogue, *draws, *reference, *static_clocks,
-		*sweep_figure;
-	const char *limit_given;
-	bool burst, replan, json, wide, no_timing, sweep;
-	double exec_limit_s, time_noise_pct, power_noise_pct, clock_change_ms, limit_pct;
+/** What is planned and replayed. Strings that are NULL: the usual. */
+struct campaign_request {
+	const struct hes_app *app;
+	void (*progress)(const char *what, uint64_t done, uint64_t total); /* NULL: none */
+	const char *catalogue, *fleet;                                     /* files */
+	const char *plan;                           /* file of one more contender */
+	const char *store, *predictor, *profiles;   /* files */
+	const char *physics;                        /* file, or APP_SECOND_PHYSICS */
+	const char *policies;                       /* all, or none with a plan */
+	const char *prefer, *seeds, *static_clocks; /* "1..10"; "T4=900,V100-PCIe=945" */
+	const char *reference, *show;               /* contenders that must be there */
+	const char *limit_given;                    /* set: the request names the power limit */
+	double limit_pct;                           /* of the default power limits */
+	double exec_limit_s, time_noise_pct, power_noise_pct, clock_change_ms;
 	uint64_t threads, model_draws;
-	struct campaign_pages pages;
+	bool burst, replan;
+	bool keep, keep_jobs; /* as in struct campaign */
 };
 
-/** A set of jobs with all that its campaign borrows. */
-struct simulated {
+struct campaign_set {
 	char name[HES_NAME_MAX]; /* "draw 3", or the file's name */
 	struct hes_catalogue catalogue;
 	struct hes_fleet fleet;
 	struct hes_jobs jobs;
 	struct hes_plan plan;
 	struct hes_model *model;
-	struct cli_fits fits;
+	struct app_fits fits;
 	struct hes_known knowledge;
 	struct campaign campaign;
 };
 
 /** Load jobs, fleet and model. @param jobs  a file; NULL: @s has them already. @return 0 or a
  * negative errno */
-int simulated_load(struct simulated *s, const struct simulate_opts *o, const char *jobs,
-		   struct hes_err *err);
+int campaign_set_load(struct campaign_set *s, const struct campaign_request *q, const char *jobs,
+		      struct hes_err *err);
 /** Choose policies and seeds. @return 0; a negative errno: an option is wrong */
-int simulated_choose(struct simulated *s, const struct simulate_opts *o, struct hes_err *err);
+int campaign_set_choose(struct campaign_set *s, const struct campaign_request *q,
+			struct hes_err *err);
 /** Get profiles and a predictor. */
-int simulated_learn(struct simulated *s, const struct simulate_opts *o, struct hes_err *err);
-/** Plan, replay and write the files that options name. */
-int simulated_run(struct simulated *s, const struct simulate_opts *o, const char *jobs,
-		  struct hes_err *err);
-void simulated_free(struct simulated *s);
+int campaign_set_learn(struct campaign_set *s, const struct campaign_request *q,
+		       struct hes_err *err);
+/**
+ * Do the runs again on models whose uncertain parameters vary: hes_model_varied(), seeds 1 to
+ * q->model_draws, with profiles and a predictor of each. Needs the campaign's own runs.
+ */
+int campaign_set_draw(struct campaign_set *s, const struct campaign_request *q,
+		      struct hes_err *err);
+void campaign_set_free(struct campaign_set *s);
 
 #endif

@@ -1,36 +1,35 @@
 /*
- * job_sets.h - `heshare simulate` on several sets of jobs: files, or draws of a trace. Every policy
- * plans every set, so that differences between policies are paired.
+ * campaign_sets.h - several sets of jobs: files, or draws of a trace. Every policy plans every set,
+ * so that differences between policies are paired.
+ *
+ * The steps are called in this order. campaign_sets_free() takes sets that are zeroed or that
+ * failed anywhere.
  */
-#ifndef HES_CLI_SIMULATE_JOB_SETS_H
-#define HES_CLI_SIMULATE_JOB_SETS_H
+#ifndef HES_APP_CAMPAIGN_SETS_H
+#define HES_APP_CAMPAIGN_SETS_H
 
-#include "cli/simulate/simulated.h"
+#include "app/campaign_set.h"
 
-struct job_sets {
-	struct simulated *v; /* owned */
+struct campaign_sets {
+	struct campaign_set *v; /* owned */
 	size_t n;
 	const char *source; /* of the draws; NULL: files. Borrowed */
+	uint64_t *seeds;    /* of the draws; owned */
 };
 
 /**
- * Load the sets and choose their policies.
- * @param args  files, or with o->draws one trace
- * @return exit status: 0, or 1 or 2 with a sentence
+ * Load the sets.
+ * @param draws  seeds, "10" for 1..10 or "3..7", that draw sets from the one trace in @names; NULL:
+ * the names are jobs files
  */
-int job_sets_load(struct job_sets *s, const struct simulate_opts *o, size_t n_args, char **args,
-		  struct hes_err *err);
-void job_sets_free(struct job_sets *s);
-
-/** Load, run and compare. @return exit status */
-int simulate_sets(const struct simulate_opts *o, size_t n_args, char **args);
-
-/** Means over the sets, the paired difference from a reference, and who dominates whom. */
-int job_sets_print(const struct job_sets *s, const struct simulate_opts *o, struct hes_err *err);
-/** docs/formats/simulate.md. @return NULL: out of memory */
-json_t *job_sets_json(const struct job_sets *s, const struct simulate_opts *o);
-
-/** "10 draws of helios-like, all at time 0, on 8 GPUs (heshare), modelled" on standard output. */
-void job_sets_heading(const struct job_sets *s);
+int campaign_sets_load(struct campaign_sets *s, const struct campaign_request *q, const char *draws,
+		       size_t n, char *const *names, struct hes_err *err);
+/** Choose their policies; a draw is planned with its own seed. @return as campaign_set_choose() */
+int campaign_sets_choose(struct campaign_sets *s, const struct campaign_request *q,
+			 struct hes_err *err);
+/** Learn, plan and replay, set by set. */
+int campaign_sets_run(struct campaign_sets *s, const struct campaign_request *q,
+		      struct hes_err *err);
+void campaign_sets_free(struct campaign_sets *s);
 
 #endif

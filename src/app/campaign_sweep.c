@@ -1,10 +1,11 @@
 /*
- * sweep.c - the settings of a policy one by one; see sweep.h, and sweep_plot.h for the figure.
+ * campaign_sweep.c - the settings of a policy one by one; see campaign_sweep.h, and
+ * campaign_sweep_plot.c for the figure.
  *
  * Clocks: all types begin at their default clock. In turn each type gets the clock that is best
  * with the clocks of the others, until no type changes.
  */
-#include "cli/simulate/sweep.h"
+#include "app/campaign_sweep.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,33 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/quantity.h"
 #include "base/texts.h"
-#include "cli/cli.h"
-#include "cli/simulate/sweep_plot.h"
 
 #define MAX_ROUNDS    6
 #define LIMIT_FROM    40 /* % of the default power limits */
 #define LIMIT_STEP    5
 #define DEFAULT_LIMIT 100
 
-struct sweep {
-	struct job_sets *sets;
-	const struct hes_policy *policy;
-	char label[2 * HES_NAME_MAX];
-	struct sweep_curve curves[HES_KNOWN_TYPES];
-	size_t n;
-};
-
-static double product(const struct sweep_point *p)
+double sweep_product(const struct sweep_point *p)
 {
 	return p->fleet_energy_j * p->avg_jct_s;
 }
 
-static void set_clock(struct job_sets *s, const char *type, uint32_t mhz)
+static void sweep_set_clock(struct campaign_sets *s, const char *type, uint32_t mhz)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct simulated *set = &s->v[i];
+		struct campaign_set *set = &s->v[i];
 
 		for (size_t k = 0; k < set->catalogue.n; k++)
 			if (strcmp(set->catalogue.types[k].name, type) == 0)
@@ -49,7 +39,7 @@ static void set_clock(struct job_sets *s, const char *type, uint32_t mhz)
 	}
 }
 
-static void set_limit(struct job_sets *s, uint32_t pct)
+static void sweep_set_limit(struct campaign_sets *s, uint32_t pct)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		hes_fleet_free(&s->v[i].campaign.limited);
@@ -58,7 +48,8 @@ static void set_limit(struct job_sets *s, uint32_t pct)
 }
 
 /* Replay all sets with the setting that they have. */
-static int measure(struct job_sets *s, uint32_t value, struct sweep_point *out, struct hes_err *err)
+static int sweep_measure(struct campaign_sets *s, uint32_t value, struct sweep_point *out,
+			 struct hes_err *err)
 {
 	struct hes_err *errs = calloc(s->n, sizeof(*errs));
 	double energy = 0, jct = 0;
@@ -88,16 +79,16 @@ static int measure(struct job_sets *s, uint32_t value, struct sweep_point *out, 
 }
 
 /* @return whether another point than before is the best */
-static bool choose_best(struct sweep_curve *c, uint32_t before)
+static bool curve_choose_best(struct sweep_curve *c, uint32_t before)
 {
 	c->best = 0;
 	for (size_t i = 1; i < c->n; i++)
-		if (product(&c->v[i]) < product(&c->v[c->best]))
+		if (sweep_product(&c->v[i]) < sweep_product(&c->v[c->best]))
 			c->best = i;
 	return c->v[c->best].value != before;
 }
 
-static int sweep_type(struct sweep *w, struct sweep_curve *c, const struct hes_gpu_type *g,
+static int sweep_type(struct campaign_sweep *w, struct sweep_curve *c, const struct hes_gpu_type *g,
 		      bool *changed, struct hes_err *err)
 {
 	const uint32_t before = g->clock_static_mhz;
@@ -105,16 +96,17 @@ static int sweep_type(struct sweep *w, struct sweep_curve *c, const struct hes_g
 
 	c->n = 0;
 	for (size_t i = 0; i < g->n_clocks && !rc; i++) {
-		set_clock(w->sets, g->name, g->clocks_mhz[i]);
-		rc = measure(w->sets, g->clocks_mhz[i], &c->v[c->n++], err);
+		sweep_set_clock(w->sets, g->name, g->clocks_mhz[i]);
+		rc = sweep_measure(w->sets, g->clocks_mhz[i], &c->v[c->n++], err);
 	}
-	if (!rc && choose_best(c, before))
+	if (!rc && curve_choose_best(c, before))
 		*changed = true;
-	set_clock(w->sets, g->name, c->v[c->best].value);
+	sweep_set_clock(w->sets, g->name, c->v[c->best].value);
 	return rc;
 }
 
-static int sweep_all_clocks(struct sweep *w, struct hes_err *err)
+static int sweep_all_clocks(struct campaign_sweep *w, const struct campaign_request *q,
+			    struct hes_err *err)
 {
 	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
 	bool changed = true;
@@ -122,22 +114,24 @@ static int sweep_all_clocks(struct sweep *w, struct hes_err *err)
 
 	w->n = hes_fleet_types(&w->sets->v[0].fleet, types, HES_KNOWN_TYPES);
 	for (size_t t = 0; t < w->n; t++) {
-		set_clock(w->sets, types[t]->name, types[t]->clock_default_mhz);
+		sweep_set_clock(w->sets, types[t]->name, types[t]->clock_default_mhz);
 		w->curves[t] = (struct sweep_curve){ .name = types[t]->name,
 						     .default_value = types[t]->clock_default_mhz };
 	}
 	for (size_t round = 0; round < MAX_ROUNDS && changed && !rc; round++) {
 		changed = false;
 		for (size_t t = 0; t < w->n && !rc; t++) {
-			cli_progress(types[t]->name, round * w->n + t, MAX_ROUNDS * w->n);
+			if (q->progress)
+				q->progress(types[t]->name, round * w->n + t, MAX_ROUNDS * w->n);
 			rc = sweep_type(w, &w->curves[t], types[t], &changed, err);
 		}
 	}
-	cli_progress("", w->n, w->n);
+	if (q->progress)
+		q->progress("", w->n, w->n);
 	return rc;
 }
 
-static int sweep_limits(struct sweep *w, struct hes_err *err)
+static int sweep_limits(struct campaign_sweep *w, struct hes_err *err)
 {
 	struct sweep_curve *c = &w->curves[0];
 	int rc = 0;
@@ -145,15 +139,14 @@ static int sweep_limits(struct sweep *w, struct hes_err *err)
 	w->n = 1;
 	*c = (struct sweep_curve){ .name = "", .default_value = DEFAULT_LIMIT };
 	for (uint32_t pct = LIMIT_FROM; pct <= DEFAULT_LIMIT && !rc; pct += LIMIT_STEP) {
-		set_limit(w->sets, pct);
-		rc = measure(w->sets, pct, &c->v[c->n++], err);
+		sweep_set_limit(w->sets, pct);
+		rc = sweep_measure(w->sets, pct, &c->v[c->n++], err);
 	}
-	choose_best(c, 0);
+	curve_choose_best(c, 0);
 	return rc;
 }
 
-/* The option that sets what was found. */
-static void option_text(const struct sweep *w, char *out, size_t size)
+void sweep_option(const struct campaign_sweep *w, char *out, size_t size)
 {
 	if (w->policy->limits_power) {
 		snprintf(out, size, "--power-limit %u", w->curves[0].v[w->curves[0].best].value);
@@ -165,98 +158,34 @@ static void option_text(const struct sweep *w, char *out, size_t size)
 			     w->curves[i].name, w->curves[i].v[w->curves[i].best].value);
 }
 
-static void print_curve(const struct sweep_curve *c, const char *unit)
+int campaign_sweep_check(const struct campaign_sets *s, struct hes_err *err)
 {
-	const struct sweep_point *base = &c->v[c->n - 1];
+	const struct campaign *first = &s->v[0].campaign;
+	const struct hes_policy *p = first->who[0].policy;
 
-	for (size_t i = 0; i < c->n; i++) {
-		const struct sweep_point *p = &c->v[i];
-		char energy[HES_QUANTITY_MAX], jct[HES_QUANTITY_MAX];
-
-		printf("%-20s %5u %-3s  %12s %+5.1f  %12s %+6.1f  %+6.1f%s\n", c->name, p->value,
-		       unit, hes_energy_text(energy, p->fleet_energy_j * 1e3),
-		       100 * (p->fleet_energy_j / base->fleet_energy_j - 1),
-		       hes_time_text(jct, p->avg_jct_s * 1e6),
-		       100 * (p->avg_jct_s / base->avg_jct_s - 1),
-		       100 * (product(p) / product(base) - 1), i == c->best ? "  *" : "");
-	}
+	if (first->n_who == 1 && (p->limits_power || p->static_clock))
+		return 0;
+	return hes_fail(err, -EINVAL,
+			"--sweep: --policy must be one policy that has a setting for all jobs: "
+			"static, static-equal or cap, or a variant of these");
 }
 
-static void print_sweep(const struct sweep *w, const char *unit)
+int campaign_sweep_run(struct campaign_sets *s, const struct campaign_request *q,
+		       struct campaign_sweep *out, struct hes_err *err)
 {
-	char option[400];
-
-	job_sets_heading(w->sets);
-	printf("%s with each %s%s. Next to a value: its difference from the last row of the "
-	       "block, in %%.\n*: the least product of fleet energy and average completion time, "
-	       "each a mean over the sets of jobs.\n\n"
-	       "%-20s %9s  %12s %5s  %12s %6s  %7s\n",
-	       w->label,
-	       w->policy->limits_power ? "power limit, as a part of the GPUs' default ones"
-				       : "clock of a GPU type",
-	       w->policy->limits_power ? "" : ", other types at their best clock",
-	       w->policy->limits_power ? "" : "GPU type",
-	       w->policy->limits_power ? "limit" : "clock", "fleet energy", "", "avg JCT", "",
-	       "product");
-	for (size_t i = 0; i < w->n; i++)
-		print_curve(&w->curves[i], unit);
-	option_text(w, option, sizeof(option));
-	printf("\nTo use it: %s\n", option);
-}
-
-static json_t *sweep_json(const struct sweep *w)
-{
-	const char *const value = w->policy->limits_power ? "limit_pct" : "clock_mhz";
-	json_t *curves = json_array();
-	char option[400];
-
-	for (size_t i = 0; i < w->n; i++) {
-		const struct sweep_curve *c = &w->curves[i];
-		json_t *points = json_array();
-
-		for (size_t k = 0; k < c->n; k++)
-			json_array_append_new(points,
-					      json_pack("{s:I, s:f, s:f}", value,
-							(json_int_t)c->v[k].value, "fleet_energy_j",
-							c->v[k].fleet_energy_j, "avg_jct_s",
-							c->v[k].avg_jct_s));
-		json_array_append_new(curves,
-				      json_pack("{s:s*, s:I, s:o}", "gpu_type",
-						*c->name ? c->name : NULL, value,
-						(json_int_t)c->v[c->best].value, "points", points));
-	}
-	option_text(w, option, sizeof(option));
-	return json_pack("{s:s, s:I, s:o, s:s}", "policy", w->label, "sets", (json_int_t)w->sets->n,
-			 "sweep", curves, "option", option);
-}
-
-int sweep_settings(struct job_sets *s, const struct simulate_opts *o, struct hes_err *err)
-{
-	struct campaign *first = &s->v[0].campaign;
-	struct sweep w = { .sets = s, .policy = first->who[0].policy };
-	const char *unit;
+	const struct contender *who = &s->v[0].campaign.who[0];
 	int rc = 0;
 
-	if (first->n_who != 1 || !(w.policy->limits_power || w.policy->static_clock)) {
-		hes_fail(err, -EINVAL,
-			 "--sweep: --policy must be one policy that has a setting for all jobs: "
-			 "static, static-equal or cap, or a variant of these");
-		return 2;
-	}
-	contender_label(&first->who[0], w.label, sizeof(w.label));
-	unit = w.policy->limits_power ? "%" : "MHz";
+	*out = (struct campaign_sweep){ .sets = s,
+					.policy = who->policy,
+					.unit = who->policy->limits_power ? "%" : "MHz" };
+	contender_label(who, out->label, sizeof(out->label));
 	for (size_t i = 0; i < s->n && !rc; i++) {
-		rc = simulated_learn(&s->v[i], o, err);
+		rc = campaign_set_learn(&s->v[i], q, err);
 		s->v[i].campaign.progress = NULL;
 	}
 	if (!rc)
-		rc = w.policy->limits_power ? sweep_limits(&w, err) : sweep_all_clocks(&w, err);
-	if (!rc && o->sweep_figure)
-		rc = sweep_draw(o->sweep_figure, w.curves, w.n, unit, err);
-	if (rc)
-		return 1;
-	if (o->json)
-		return cli_print_json("heshare-simulate-sweep", sweep_json(&w));
-	print_sweep(&w, unit);
-	return 0;
+		rc = who->policy->limits_power ? sweep_limits(out, err)
+					       : sweep_all_clocks(out, q, err);
+	return rc;
 }

@@ -1,18 +1,53 @@
 /*
- * sweep.h - `heshare simulate --sweep`: the setting of a policy that has one for all jobs, such as
- * the clocks of `static` and the power limit of `cap`, with the least energy x completion time.
+ * campaign_sweep.h - the setting of a policy that has one for all jobs, such as the clocks of
+ * `static` and the power limit of `cap`, with the least energy x completion time.
  */
-#ifndef HES_CLI_SIMULATE_SWEEP_H
-#define HES_CLI_SIMULATE_SWEEP_H
+#ifndef HES_APP_CAMPAIGN_SWEEP_H
+#define HES_APP_CAMPAIGN_SWEEP_H
 
-#include "cli/simulate/job_sets.h"
+#include "app/campaign_sets.h"
 
 #define SWEEP_POLICY "static-equal:edp-sjf" /* where none is given */
 
-/**
- * Replay the sets, which have one policy, with each of its settings, and print what came out.
- * @return exit status: 0, or 1 or 2 with a sentence
- */
-int sweep_settings(struct job_sets *s, const struct simulate_opts *o, struct hes_err *err);
+#define SWEEP_MAX_POINTS (HES_MAX_CLOCKS + 4)
+
+/** One setting: a clock of a type, or a part of the power limits. */
+struct sweep_point {
+	uint32_t value;                   /* MHz, or % */
+	double fleet_energy_j, avg_jct_s; /* means over the sets */
+};
+
+/** The points of one type, or of all types. */
+struct sweep_curve {
+	const char *name; /* of the type; "": all */
+	uint32_t default_value;
+	struct sweep_point v[SWEEP_MAX_POINTS];
+	size_t n, best;
+};
+
+struct campaign_sweep {
+	struct campaign_sets *sets; /* borrowed */
+	const struct hes_policy *policy;
+	const char *unit; /* of the points' values */
+	char label[2 * HES_NAME_MAX];
+	struct sweep_curve curves[HES_KNOWN_TYPES];
+	size_t n;
+};
+
+/** Whether the sets, whose policies are chosen, have one policy with such a setting. @return 0;
+ * -EINVAL */
+int campaign_sweep_check(const struct campaign_sets *s, struct hes_err *err);
+/** Learn, and replay the sets with each setting of their policy. */
+int campaign_sweep_run(struct campaign_sets *s, const struct campaign_request *q,
+		       struct campaign_sweep *out, struct hes_err *err);
+
+/** Fleet energy x completion time. */
+double sweep_product(const struct sweep_point *p);
+/** The option that sets what was found: "--power-limit 55". */
+void sweep_option(const struct campaign_sweep *w, char *out, size_t size);
+
+/** Write the points as an SVG file: energy against completion time. */
+int sweep_draw(const char *path, const struct sweep_curve *curves, size_t n, const char *unit,
+	       struct hes_err *err);
 
 #endif

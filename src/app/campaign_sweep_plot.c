@@ -1,11 +1,11 @@
 /*
- * sweep_plot.c - the figure of a sweep: fleet energy against average completion time, a line for
- * each GPU type through its clocks; see sweep_plot.h.
+ * campaign_sweep_plot.c - the figure of a sweep: fleet energy against average completion time, a
+ * line for each GPU type through its clocks; see campaign_sweep.h.
  */
 #include <math.h>
 #include <string.h>
 
-#include "cli/simulate/sweep_plot.h"
+#include "app/campaign_sweep.h"
 #include "report/figures.h"
 #include "report/text.h"
 

@@ -1,8 +1,7 @@
 /*
- * choices.c - make the table of workloads that jobs may run; see choices.h.
+ * trace_choices.c - make the table of workloads that jobs may run; see trace_choices.h.
  */
-#include "cli/trace/choices.h"
-#include "cli/cli.h"
+#include "app/trace_choices.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +27,7 @@ struct builder {
 };
 
 /* Whether @name is an item of a comma-separated list. */
-static bool in_list(const char *list, const char *name)
+static bool choices_name(const char *list, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -38,7 +37,7 @@ static bool in_list(const char *list, const char *name)
 	return false;
 }
 
-static void note(struct builder *b, const char *workload)
+static void choices_note(struct builder *b, const char *workload)
 {
 	if (b->last && strcmp(b->last, workload) == 0)
 		return;
@@ -58,7 +57,7 @@ static unsigned mix_of(const struct hes_model *m, const char *workload)
 	return w ? mixes[w->load] : HES_MIX_ALL;
 }
 
-static int add(struct builder *b, const struct hes_choice *c, struct hes_err *err)
+static int choices_add(struct builder *b, const struct hes_choice *c, struct hes_err *err)
 {
 	struct hes_choice *v = hes_grow(b->made.v, b->made.n, sizeof(*v));
 
@@ -69,12 +68,12 @@ static int add(struct builder *b, const struct hes_choice *c, struct hes_err *er
 	return 0;
 }
 
-static int add_workload(struct builder *b, const struct hes_gpu_type *g,
-			const struct hes_workload *w, struct hes_err *err)
+static int choices_add_workload(struct builder *b, const struct hes_gpu_type *g,
+				const struct hes_workload *w, struct hes_err *err)
 {
 	int rc = 0;
 
-	note(b, w->name);
+	choices_note(b, w->name);
 	for (uint32_t batch = 1; batch <= MAX_BATCH && !rc; batch *= 2) {
 		const struct hes_model_job alone = { w, batch, 100 };
 		struct hes_choice c = {
@@ -92,12 +91,12 @@ static int add_workload(struct builder *b, const struct hes_gpu_type *g,
 			break;
 		memcpy(c.workload, w->name, sizeof(c.workload));
 		c.iteration_us = 1e6 / rate.iterations_per_s;
-		rc = add(b, &c, err);
+		rc = choices_add(b, &c, err);
 	}
 	return rc;
 }
 
-static int from_model(struct builder *b, struct hes_err *err)
+static int choices_from_model(struct builder *b, struct hes_err *err)
 {
 	const struct hes_gpu_type *g = hes_gpu_type_find(b->types, b->from->reference, err);
 	int rc = 0;
@@ -106,17 +105,17 @@ static int from_model(struct builder *b, struct hes_err *err)
 		hes_fail_in(err, "--reference");
 		return -ENOENT;
 	}
-	app_model_tell_derived(cli_app(), b->model, &g, 1);
+	app_model_tell_derived(b->from->app, b->model, &g, 1);
 	for (size_t i = 0; i < hes_model_workloads(b->model) && !rc; i++) {
 		const struct hes_workload *w = hes_model_workload_at(b->model, i);
 
 		if (w->testbed || w->own)
-			rc = add_workload(b, g, w, err);
+			rc = choices_add_workload(b, g, w, err);
 	}
 	return rc;
 }
 
-static int from_profiles(struct builder *b, struct hes_err *err)
+static int choices_from_profiles(struct builder *b, struct hes_err *err)
 {
 	struct hes_profiles p;
 	int rc = app_profiles_load(b->from->profiles, &p, err);
@@ -134,9 +133,9 @@ static int from_profiles(struct builder *b, struct hes_err *err)
 
 		if (strcmp(v->gpu_type, b->from->reference) != 0)
 			continue;
-		note(b, v->workload);
+		choices_note(b, v->workload);
 		memcpy(c.workload, v->workload, sizeof(c.workload));
-		rc = add(b, &c, err);
+		rc = choices_add(b, &c, err);
 	}
 	if (!rc && !b->last)
 		rc = hes_fail(
@@ -149,7 +148,7 @@ static int from_profiles(struct builder *b, struct hes_err *err)
 }
 
 /* A workload that was named must be there and have a batch size that fits. */
-static int check_named(const struct builder *b, const char *name, struct hes_err *err)
+static int choices_check_named(const struct builder *b, const char *name, struct hes_err *err)
 {
 	bool found = false, fits = false;
 
@@ -174,7 +173,7 @@ static int check_named(const struct builder *b, const char *name, struct hes_err
 }
 
 /* Keep the wanted workloads that are small enough. */
-static int narrow(struct builder *b, struct hes_err *err)
+static int choices_narrow(struct builder *b, struct hes_err *err)
 {
 	size_t kept = 0;
 
@@ -184,7 +183,7 @@ static int narrow(struct builder *b, struct hes_err *err)
 		int rc;
 
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(p, ","), p);
-		rc = check_named(b, name, err);
+		rc = choices_check_named(b, name, err);
 		if (rc)
 			return rc;
 	}
@@ -192,7 +191,7 @@ static int narrow(struct builder *b, struct hes_err *err)
 		const struct hes_choice *c = &b->made.v[i];
 
 		if (c->memory_mib <= b->from->max_memory_mib &&
-		    (!b->from->workloads || in_list(b->from->workloads, c->workload)))
+		    (!b->from->workloads || choices_name(b->from->workloads, c->workload)))
 			b->made.v[kept++] = *c;
 	}
 	b->made.n = kept;
@@ -207,16 +206,16 @@ int trace_choices_load(const struct trace_choices_from *from, struct trace_choic
 	struct hes_catalogue types;
 	struct hes_model *model = NULL;
 	struct builder b = { .from = from, .types = &types };
-	int rc = app_catalogue_load(cli_app(), from->catalogue, false, &types, err);
+	int rc = app_catalogue_load(from->app, from->catalogue, false, &types, err);
 
 	if (rc)
 		return rc;
-	rc = app_model_load(cli_app(), NULL, &types, NULL, 0, &model, err);
+	rc = app_model_load(from->app, NULL, &types, NULL, 0, &model, err);
 	b.model = model;
 	if (!rc)
-		rc = from->profiles ? from_profiles(&b, err) : from_model(&b, err);
+		rc = from->profiles ? choices_from_profiles(&b, err) : choices_from_model(&b, err);
 	if (!rc)
-		rc = narrow(&b, err);
+		rc = choices_narrow(&b, err);
 	hes_model_free(model);
 	hes_catalogue_free(&types);
 	if (rc)

@@ -1,12 +1,13 @@
 /*
- * choices.h - what jobs of `heshare trace` may run: workloads and batch sizes, with memory and
- * iteration time on a reference GPU.
+ * trace_choices.h - what jobs that are drawn from a trace may run: workloads and batch sizes, with
+ * memory and iteration time on a reference GPU.
  */
-#ifndef HES_CLI_TRACE_CHOICES_H
-#define HES_CLI_TRACE_CHOICES_H
+#ifndef HES_APP_TRACE_CHOICES_H
+#define HES_APP_TRACE_CHOICES_H
 
 #include <stddef.h>
 
+#include "app/app.h"
 #include "heshare/trace.h"
 
 struct trace_choices {
@@ -15,6 +16,7 @@ struct trace_choices {
 };
 
 struct trace_choices_from {
+	const struct hes_app *app;
 	const char *profiles;  /* file; NULL: the model's workloads of the testbed */
 	const char *reference; /* GPU type */
 	const char *catalogue; /* file with more GPU types; NULL: none */

@@ -1,12 +1,36 @@
 /*
- * draw_jobs.h - the jobs that `heshare trace SOURCE --seed N` draws, for other commands.
+ * trace_draw.h - open a cluster's log or a generator, and draw jobs from it.
  */
-#ifndef HES_CLI_TRACE_DRAW_JOBS_H
-#define HES_CLI_TRACE_DRAW_JOBS_H
+#ifndef HES_APP_TRACE_DRAW_H
+#define HES_APP_TRACE_DRAW_H
 
+#include "app/trace_choices.h"
 #include "heshare/job.h"
 
-/** @param out  written only on success; hes_jobs_free it. @return 0 or a negative errno */
-int trace_draw_jobs(const char *source, uint64_t seed, struct hes_jobs *out, struct hes_err *err);
+/* What applies unless a user says otherwise, besides hes_trace_options_defaults(). */
+#define TRACE_ROWS           50000
+#define TRACE_REFERENCE      "V100-SXM2-32"
+#define TRACE_MAX_MEMORY_MIB 15360 /* fits a T4 */
+
+struct trace_source {
+	const char *path;    /* a log, a generator's profile, or HES_TRACE_GENERATOR */
+	const char *format;  /* of the log; NULL: by its columns */
+	const char *columns; /* of a log of no known format; NULL: none */
+	uint64_t rows, seed; /* of a generator */
+	bool local_time;     /* dates without a zone are of the process's zone, not UTC */
+};
+
+/** Whether rows are made up, so that formats, columns and zones have no meaning. */
+bool trace_is_generator(const char *path);
+/** @return 0 or what opening gave; hes_trace_close() it */
+int trace_open(const struct trace_source *s, struct hes_trace **out, struct hes_err *err);
+
+/** Draw jobs whose workloads come from @from. @param out, account  written on success only */
+int trace_draw(struct hes_trace *t, const struct trace_choices_from *from,
+	       const struct hes_trace_options *d, struct hes_jobs *out,
+	       struct hes_trace_account *account, struct hes_err *err);
+/** The same with the defaults above: at most 60 jobs of @path. */
+int trace_draw_jobs(const struct hes_app *app, const char *path, uint64_t seed,
+		    struct hes_jobs *out, struct hes_err *err);
 
 #endif

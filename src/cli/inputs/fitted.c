@@ -1,79 +1,12 @@
 /*
- * fitted.c - fit workloads to profiles; see fitted.h.
+ * fitted.c - print how well workloads were fitted; see fitted.h.
  */
 #include "cli/inputs/fitted.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/plural.h"
 #include "base/visible.h"
-#include "app/known_folder.h"
-
-static struct hes_model_fit *grow(struct cli_fits *fits, struct hes_err *err)
-{
-	struct hes_model_fit *v = reallocarray(fits->v, fits->n + 1, sizeof(*v));
-
-	if (!v) {
-		hes_fail(err, -ENOMEM, "out of memory");
-		return NULL;
-	}
-	fits->v = v;
-	return &v[fits->n];
-}
-
-int cli_fits_own(const struct hes_workload *w, struct cli_fits *fits, struct hes_err *err)
-{
-	struct hes_model_fit *v;
-
-	for (size_t i = 0; i < fits->n; i++)
-		if (!strcmp(fits->v[i].workload, w->name))
-			return 0;
-	v = w->own ? grow(fits, err) : NULL;
-	if (!v)
-		return w->own ? -ENOMEM : 0;
-	*v = (struct hes_model_fit){ .expected = { .time = w->time_factors,
-						   .power = w->power_factors } };
-	strcpy(v->workload, w->name);
-	fits->n++;
-	return 0;
-}
-
-/* Unless the model knows it. */
-static int fit_one(struct hes_model *m, const struct hes_catalogue *c,
-		   const struct hes_profiles *profiles, const char *workload, struct cli_fits *fits,
-		   struct hes_err *err)
-{
-	struct hes_model_fit *v;
-	int rc;
-
-	if (hes_model_workload(m, workload, NULL))
-		return 0;
-	v = grow(fits, err);
-	if (!v)
-		return -ENOMEM;
-	rc = hes_model_add_workload(m, c, workload, NULL, profiles, v, err);
-	fits->n += !rc;
-	return rc;
-}
-
-int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
-		struct cli_fits *fits, struct hes_err *err)
-{
-	struct hes_profiles p;
-	int rc = app_profiles_load(profiles, &p, err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < p.n && !rc; i++)
-		rc = fit_one(m, c, &p, p.v[i].workload, fits, err);
-	if (rc)
-		hes_fail_in(err, "%s", profiles);
-	hes_profiles_free(&p);
-	return rc;
-}
 
 static void print_fit(const struct hes_model_fit *f)
 {

@@ -1,6 +1,5 @@
 /*
- * fitted.h - workloads that a user added to the GPU model, or that it knows from a profile alone:
- * fit them, print how well.
+ * fitted.h - print how well workloads of the GPU model were fitted.
  */
 #ifndef HES_CLI_INPUTS_FITTED_H
 #define HES_CLI_INPUTS_FITTED_H
@@ -8,22 +7,6 @@
 #include <jansson.h>
 
 #include "model/fit_profile.h"
-
-struct cli_fits {
-	struct hes_model_fit *v; /* owned: free() it */
-	size_t n;
-};
-
-/**
- * Fit the workloads of profiles that the model does not know.
- * @param profiles  file or folder
- * @return 0, or what reading them or hes_model_add_workload() returns
- */
-int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
-		struct cli_fits *fits, struct hes_err *err);
-
-/** Also list the workload if its user added it. @return 0; -ENOMEM */
-int cli_fits_own(const struct hes_workload *w, struct cli_fits *fits, struct hes_err *err);
 
 /** How well, and the error to expect, a line each. */
 void cli_fits_print(const struct hes_model_fit *v, size_t n);

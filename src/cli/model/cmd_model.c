@@ -14,6 +14,7 @@
 #include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
+#include "app/known_fits.h"
 #include "cli/inputs/fitted.h"
 #include "cli/inputs/offers.h"
 #include "cli/model/add_workload.h"
@@ -192,7 +193,7 @@ static struct table jobs_table(const struct hes_model_job *r, const struct hes_r
 
 static int print_instant(const struct hes_gpu_type *g, const char *origin,
 			 const struct hes_instant *now, const struct hes_model_job *r,
-			 const struct hes_rate *rates, size_t n, const struct cli_fits *fits,
+			 const struct hes_rate *rates, size_t n, const struct app_fits *fits,
 			 bool json)
 {
 	struct table jobs = jobs_table(r, rates, n);
@@ -214,7 +215,7 @@ static int print_instant(const struct hes_gpu_type *g, const char *origin,
 }
 
 static int what_if(const struct hes_model *m, const struct hes_catalogue *c,
-		   const struct model_opts *o, struct cli_fits *fits, const char *workload)
+		   const struct model_opts *o, struct app_fits *fits, const char *workload)
 {
 	struct hes_model_job r[HES_MODEL_MAX_JOBS] = { { .batch = (uint32_t)o->batch,
 							 .sm_pct = (uint32_t)o->share } };
@@ -235,7 +236,7 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c,
 	if (!g || parse_co_runners(m, o->co_runners, r, &n, &err) ||
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n,
 			      rates, &now, &err) ||
-	    cli_fits_own(r[0].workload, fits, &err)) {
+	    app_fits_own(r[0].workload, fits, &err)) {
 		const int status = cli_fail("model", &err);
 
 		/* All values are of options. */
@@ -275,7 +276,7 @@ static int run_model(const void *opts, int n_args, char **args)
 	const struct model_opts *o = opts;
 	struct hes_catalogue c = { 0 };
 	struct hes_model *m = NULL;
-	struct cli_fits fits = { 0 };
+	struct app_fits fits = { 0 };
 	const char *wrong = misuse(o, n_args);
 	struct hes_err err;
 	int rc;
@@ -288,7 +289,7 @@ static int run_model(const void *opts, int n_args, char **args)
 	if (!rc)
 		rc = app_model_load(cli_app(), o->physics, &c, NULL, 0, &m, &err);
 	if (!rc && o->profiles && !o->add.name)
-		rc = cli_fit_all(m, &c, o->profiles, &fits, &err);
+		rc = app_fits_all(m, &c, o->profiles, &fits, &err);
 	if (rc)
 		rc = cli_fail("model", &err);
 	else if (o->add.name)

@@ -1,27 +1,14 @@
 /*
- * campaign_out.h - show a campaign: its figures as a table, as JSON and as CSV.
+ * campaign_out.h - show a campaign, several sets of jobs, or a sweep: tables, JSON and CSV.
  */
 #ifndef HES_CLI_SIMULATE_CAMPAIGN_OUT_H
 #define HES_CLI_SIMULATE_CAMPAIGN_OUT_H
 
 #include <jansson.h>
 
-#include "app/campaign.h"
+#include "app/campaign_compare.h"
+#include "app/campaign_sweep.h"
 #include "cli/inputs/fitted.h"
-#include "app/known_files.h"
-
-/** What profiles and predictor are loaded from again. */
-struct campaign_files {
-	struct app_known_from from;
-	const struct hes_catalogue *catalogue;
-};
-
-/**
- * Do the runs again on @n models whose uncertain parameters vary (hes_model_varied(), seeds 1 to
- * @n), with profiles and a predictor of each. Needs the campaign's own runs.
- */
-int campaign_run_draws(struct campaign *c, const struct campaign_files *files, size_t n,
-		       int threads, struct hes_err *err);
 
 enum figure_unit { FIGURE_SECONDS, FIGURE_JOULES, FIGURE_PART, FIGURE_PERCENT, FIGURE_COUNT };
 
@@ -65,5 +52,17 @@ int campaign_write_csv(const struct campaign *c, const char *path, bool timing,
 		       struct hes_err *err);
 /** docs/formats/simulate.md. @return the document, NULL when out of memory */
 json_t *campaign_json(const struct campaign *c, bool timing);
+
+/** Means over the sets, the paired difference from a reference, and who dominates whom.
+ * @param reference  a contender; NULL: exclusive, or the first */
+int sets_print(const struct campaign_sets *s, const char *reference, struct hes_err *err);
+/** docs/formats/simulate.md. @return NULL: out of memory */
+json_t *sets_json(const struct campaign_sets *s, const struct campaign_request *q, bool timing);
+/** "10 draws of helios-like, all at time 0, on 8 GPUs (heshare), modelled" on standard output. */
+void sets_heading(const struct campaign_sets *s);
+
+void sweep_print(const struct campaign_sweep *w);
+/** docs/formats/simulate.md. @return NULL: out of memory */
+json_t *sweep_json(const struct campaign_sweep *w);
 
 #endif

@@ -14,14 +14,21 @@
 #include "base/plural.h"
 #include "base/texts.h"
 #include "base/visible.h"
-#include "cli/simulate/job_sets.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
 #include "app/known_files.h"
 #include "cli/inputs/offers.h"
-#include "cli/simulate/sweep.h"
+#include "cli/simulate/campaign_out.h"
+
+/* Options of the campaign, and what is shown of it. */
+struct simulate_opts {
+	struct campaign_request q;
+	const char *csv, *per_job, *draws, *sweep_figure;
+	bool json, wide, no_timing, sweep;
+	struct campaign_pages pages;
+};
 
 static void offer_policies(opt_say_fn *say, void *ctx)
 {
@@ -35,25 +42,25 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 /* clang-format off */
 static const struct opt simulate_opts[] = {
 	{ .heading = "what is planned and replayed",
-	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(q.fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
-	CLI_CATALOGUE_OPT(offsetof(struct simulate_opts, catalogue)),
-	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "LIST",
+	CLI_CATALOGUE_OPT(offsetof(struct simulate_opts, q.catalogue)),
+	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(q.policies), .arg = "LIST",
 	  .offer = offer_policies, .many = true,
 	  .help = "policies with commas, such as heshare:energy,morak:eft, or all; list prints "
 		  "them; exec:PROGRAM runs a program that plans. Without it, all, or none with "
 		  "--plan" },
-	EXEC_LIMIT_OPT(offsetof(struct simulate_opts, exec_limit_s)),
-	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
+	EXEC_LIMIT_OPT(offsetof(struct simulate_opts, q.exec_limit_s)),
+	{ .name = "prefer", .kind = OPT_TEXT, AT(q.prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "preference of policies that are named without one" },
-	{ .name = "plan", .kind = OPT_FILE, AT(plan), .arg = "FILE",
+	{ .name = "plan", .kind = OPT_FILE, AT(q.plan), .arg = "FILE",
 	  .help = "also replay this plan; it needs no predictions. heshare plan assumes that all "
 		  "jobs wait, so use --burst" },
-	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
+	{ .name = "store", .kind = OPT_FILE, AT(q.store), .arg = "FILE",
 	  .help = CLI_KNOWN_STORE_HELP },
-	CLI_PREDICTOR_OPT(offsetof(struct simulate_opts, predictor)),
-	CLI_PROFILES_OPT(offsetof(struct simulate_opts, profiles)),
-	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
+	CLI_PREDICTOR_OPT(offsetof(struct simulate_opts, q.predictor)),
+	CLI_PROFILES_OPT(offsetof(struct simulate_opts, q.profiles)),
+	{ .name = "physics", .kind = OPT_FILE, AT(q.physics), .arg = "FILE",
 	  .help = "read parameters of the GPU model from this file instead of the built-in ones "
 		"(data/physics.yaml, "
 		"heshare-calibrate); " APP_SECOND_PHYSICS ": other equations, to test policies on "
@@ -62,7 +69,7 @@ static const struct opt simulate_opts[] = {
 	  .name = "draws", .kind = OPT_TEXT, AT(draws), .arg = "N|A..B", .without = "seeds",
 	  .help = "JOBS is a log or generator of heshare trace: draw 60 jobs from it with each of "
 		  "the seeds 1..N, or A..B; draw K is planned with seed K" },
-	{ .name = "reference", .kind = OPT_TEXT, AT(reference), .arg = "POLICY",
+	{ .name = "reference", .kind = OPT_TEXT, AT(q.reference), .arg = "POLICY",
 	  .offer = offer_contenders,
 	  .help = "compare with this policy over the sets; without it, exclusive or the first" },
 	{ .name = "sweep", .kind = OPT_FLAG, AT(sweep),
@@ -72,35 +79,35 @@ static const struct opt simulate_opts[] = {
 	{ .name = "sweep-figure", .kind = OPT_FILE, AT(sweep_figure), .arg = "FILE",
 	  .written = true, .with = "sweep",
 	  .help = "also write the sweep as an SVG file (needs gnuplot)" },
-	{ .name = "static-clocks", .kind = OPT_TEXT, AT(static_clocks), .arg = "TYPE=MHZ,...",
+	{ .name = "static-clocks", .kind = OPT_TEXT, AT(q.static_clocks), .arg = "TYPE=MHZ,...",
 	  .many = true, .without = "sweep",
 	  .help = "clocks of static and static-equal; without it, those of the catalogue" },
-	{ .name = "power-limit", .kind = OPT_DOUBLE, AT(limit_pct),
-	  .given = offsetof(struct simulate_opts, limit_given), .arg = "PCT",
+	{ .name = "power-limit", .kind = OPT_DOUBLE, AT(q.limit_pct),
+	  .given = offsetof(struct simulate_opts, q.limit_given), .arg = "PCT",
 	  .def = "55", .min = 1, .max = 100, .without = "sweep",
 	  .help = "power limit of cap, % of each GPU's default" },
 	{ .heading = "how it is replayed",
-	  .name = "burst", .kind = OPT_FLAG, AT(burst),
+	  .name = "burst", .kind = OPT_FLAG, AT(q.burst),
 	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its "
 		  "deadline" },
-	{ .name = "replan", .kind = OPT_FLAG, AT(replan),
+	{ .name = "replan", .kind = OPT_FLAG, AT(q.replan),
 	  .help = "also let joint plan again at every arrival; without it, joint plans once and "
 		  "then places each new job" },
-	{ .name = "seeds", .kind = OPT_TEXT, AT(seeds), .arg = "LIST", .def = "1",
+	{ .name = "seeds", .kind = OPT_TEXT, AT(q.seeds), .arg = "LIST", .def = "1",
 	  .help = "seeds of policies and noise, such as 1..10 or 3,5,8" },
-	{ .name = "model-draws", .kind = OPT_U64, AT(model_draws), .arg = "N", .def = "0",
+	{ .name = "model-draws", .kind = OPT_U64, AT(q.model_draws), .arg = "N", .def = "0",
 	  .max = 1000,
 	  .help = "also play all of it on N models whose uncertain parameters vary, and print the "
 		  "range of each saving" },
-	{ .name = "time-noise", .kind = OPT_DOUBLE, AT(time_noise_pct), .arg = "PCT", .def = "0",
+	{ .name = "time-noise", .kind = OPT_DOUBLE, AT(q.time_noise_pct), .arg = "PCT", .def = "0",
 	  .max = 100 * HES_SIM_MAX_NOISE, .help = "variation of a job's speed from run to run, %" },
-	{ .name = "power-noise", .kind = OPT_DOUBLE, AT(power_noise_pct), .arg = "PCT", .def = "0",
+	{ .name = "power-noise", .kind = OPT_DOUBLE, AT(q.power_noise_pct), .arg = "PCT", .def = "0",
 	  .max = 100 * HES_SIM_MAX_NOISE,
 	  .help = "variation of a batch's power above idle from run to run, %" },
-	{ .name = "clock-change", .kind = OPT_DOUBLE, AT(clock_change_ms), .arg = "MS", .def = "0",
+	{ .name = "clock-change", .kind = OPT_DOUBLE, AT(q.clock_change_ms), .arg = "MS", .def = "0",
 	  .max = 1e6,
 	  .help = "time that a GPU idles when its clock changes, ms" },
-	{ .name = "threads", .letter = 't', .kind = OPT_U64, AT(threads), .arg = "N", .def = "0",
+	{ .name = "threads", .letter = 't', .kind = OPT_U64, AT(q.threads), .arg = "N", .def = "0",
 	  .max = 1024,
 	  .help = "runs at a time; 0: one for each processor" },
 	{ .heading = "output",
@@ -120,7 +127,7 @@ static const struct opt simulate_opts[] = {
 	  .help = "also write an HTML report with figures (needs gnuplot)" },
 	{ .name = "figures", .kind = OPT_FILE, AT(pages.figures), .arg = "DIR",
 	  .help = "also write each figure of the report as an SVG file (needs gnuplot)" },
-	{ .name = "show", .kind = OPT_TEXT, AT(show), .arg = "POLICY", .offer = offer_contenders,
+	{ .name = "show", .kind = OPT_TEXT, AT(q.show), .arg = "POLICY", .offer = offer_contenders,
 	  .help = "draw the plan of this policy in the report; without it, the best: least average "
 		  "completion time x fleet energy" },
 	{ .name = "no-timing", .kind = OPT_FLAG, AT(no_timing),
@@ -158,26 +165,82 @@ static int print_json(const struct campaign *c, const struct simulate_opts *o)
 {
 	json_t *doc = campaign_json(c, !o->no_timing);
 
-	if (o->physics)
-		json_object_set_new(doc, "physics", json_string(o->physics));
+	if (o->q.physics)
+		json_object_set_new(doc, "physics", json_string(o->q.physics));
 	return cli_print_json("heshare-simulate", doc);
+}
+
+/* The command again, of the options that change results. */
+static void command_line(const struct campaign_request *q, const char *jobs, char *out, size_t size)
+{
+	const struct {
+		const char *name, *value;
+	} given[] = {
+		{ "fleet", q->fleet },         { "policy", q->policies },
+		{ "prefer", q->prefer },       { "plan", q->plan },
+		{ "store", q->store },         { "predictor", q->predictor },
+		{ "profiles", q->profiles },   { "physics", q->physics },
+		{ "catalogue", q->catalogue }, { "seeds", strcmp(q->seeds, "1") ? q->seeds : NULL },
+		{ "show", q->show },           { "static-clocks", q->static_clocks },
+	};
+
+	snprintf(out, size, "heshare simulate %s%s%s", jobs, q->burst ? " --burst" : "",
+		 q->replan ? " --replan" : "");
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		if (given[i].value)
+			hes_text_add(out, size, " ", "--%s %s", given[i].name, given[i].value);
+	if (q->model_draws)
+		hes_text_add(out, size, " ", "--model-draws %" PRIu64, q->model_draws);
+	if (q->time_noise_pct + q->power_noise_pct + q->clock_change_ms > 0)
+		hes_text_add(out, size, " ", "--time-noise %g --power-noise %g --clock-change %g",
+			     q->time_noise_pct, q->power_noise_pct, q->clock_change_ms);
+}
+
+/* Write the files that options name. */
+static int write_files(const struct campaign *c, const struct simulate_opts *o, const char *jobs,
+		       struct hes_err *err)
+{
+	char command[1024];
+	int rc = o->csv ? campaign_write_csv(c, o->csv, !o->no_timing, err) : 0;
+
+	if (!rc && o->per_job)
+		rc = campaign_write_jobs(c, o->per_job, err);
+	if (!rc && c->keep) {
+		command_line(&o->q, jobs, command, sizeof(command));
+		rc = campaign_write_report(c, &o->pages, o->q.show, command, err);
+	}
+	return rc;
+}
+
+static int run_one(struct campaign_set *s, const struct simulate_opts *o, const char *jobs,
+		   struct hes_err *err)
+{
+	int rc = campaign_set_learn(s, &o->q, err);
+
+	if (!rc)
+		rc = campaign_run_all(&s->campaign, (int)o->q.threads, err);
+	if (!rc)
+		rc = write_files(&s->campaign, o, jobs, err);
+	if (!rc && o->q.model_draws)
+		rc = campaign_set_draw(s, &o->q, err);
+	if (!rc && o->q.plan && !s->plan.unpredicted)
+		tell_of_arrivals(o->q.plan, &s->plan, &s->jobs);
+	return rc;
 }
 
 static int simulate_one(const struct simulate_opts *o, const char *jobs)
 {
-	struct simulated s = { .name = "" };
+	struct campaign_set s = { .name = "" };
 	const struct campaign *c = &s.campaign;
 	struct hes_err err = { 0 };
 	int status = 0;
 
-	if (simulated_load(&s, o, jobs, &err))
+	if (campaign_set_load(&s, &o->q, jobs, &err))
 		status = 1;
-	else if (simulated_choose(&s, o, &err))
+	else if (campaign_set_choose(&s, &o->q, &err))
 		status = 2;
-	else if (simulated_learn(&s, o, &err) || simulated_run(&s, o, jobs, &err))
+	else if (run_one(&s, o, jobs, &err))
 		status = 1;
-	if (!status && o->plan && !s.plan.unpredicted)
-		tell_of_arrivals(o->plan, &s.plan, &s.jobs);
 	if (status)
 		status = cli_fail("simulate", &err) == 2 ? 2 : status;
 	else if (o->json)
@@ -187,28 +250,101 @@ static int simulate_one(const struct simulate_opts *o, const char *jobs)
 					 (c->n_draws && campaign_print_draws(c, &err))
 				 ? cli_fail("simulate", &err)
 				 : 0;
-	simulated_free(&s);
+	campaign_set_free(&s);
+	return status;
+}
+
+/* Options that are for one set of jobs. */
+static int refuse_others(const struct simulate_opts *o, struct hes_err *err)
+{
+	const char *given = "";
+	const struct {
+		const char *name, *value;
+	} single[] = {
+		{ "--plan", o->q.plan },
+		{ "--csv", o->csv },
+		{ "--per-job", o->per_job },
+		{ "--report", o->pages.report },
+		{ "--figures", o->pages.figures },
+		{ "--wide", o->wide ? given : NULL },
+		{ "--model-draws", o->q.model_draws && !o->json ? given : NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
+		if (single[i].value)
+			return hes_fail(err, -EINVAL,
+					"%s: it goes with one jobs file; --json has every set's "
+					"results",
+					single[i].name);
+	return 0;
+}
+
+static int sweep(struct campaign_sets *s, const struct simulate_opts *o, struct hes_err *err)
+{
+	struct campaign_sweep w;
+
+	if (campaign_sweep_check(s, err))
+		return 2;
+	if (campaign_sweep_run(s, &o->q, &w, err) ||
+	    (o->sweep_figure && sweep_draw(o->sweep_figure, w.curves, w.n, w.unit, err)))
+		return 1;
+	if (o->json)
+		return cli_print_json("heshare-simulate-sweep", sweep_json(&w));
+	sweep_print(&w);
+	return 0;
+}
+
+static int simulate_sets(struct simulate_opts *o, size_t n_args, char **args)
+{
+	struct campaign_sets s = { 0 };
+	struct hes_err err = { 0 };
+	int status = 0;
+
+	if (o->sweep && !o->q.policies)
+		o->q.policies = SWEEP_POLICY;
+	if (refuse_others(o, &err))
+		status = 2;
+	else if (campaign_sets_load(&s, &o->q, o->draws, n_args, args, &err))
+		status = 1;
+	else if (campaign_sets_choose(&s, &o->q, &err))
+		status = 2;
+	else if (o->sweep)
+		status = sweep(&s, o, &err);
+	else if (campaign_sets_run(&s, &o->q, &err))
+		status = 1;
+	else if (o->json)
+		status = cli_print_json("heshare-simulate-sets",
+					sets_json(&s, &o->q, !o->no_timing));
+	else if (sets_print(&s, o->q.reference, &err))
+		status = 2;
+	if (*err.msg)
+		status = cli_fail("simulate", &err) == 2 ? 2 : status;
+	campaign_sets_free(&s);
 	return status;
 }
 
 static int run_simulate(const void *opts, int n_args, char **args)
 {
-	const struct simulate_opts *o = opts;
+	struct simulate_opts o = *(const struct simulate_opts *)opts;
 
-	if (o->policy && strcmp(o->policy, OFFER_LIST) == 0)
+	if (o.q.policies && strcmp(o.q.policies, OFFER_LIST) == 0)
 		return offer_print_policies();
 	if (n_args < 1) {
 		fputs("heshare simulate: missing operand; usage: heshare simulate JOBS\n", stderr);
 		return 2;
 	}
-	if (n_args > 1 || o->draws || o->sweep)
-		return simulate_sets(o, (size_t)n_args, args);
-	if (o->reference) {
+	o.q.app = cli_app();
+	o.q.progress = cli_progress;
+	o.q.keep_jobs = o.per_job;
+	o.q.keep = o.pages.report || o.pages.figures;
+	if (n_args > 1 || o.draws || o.sweep)
+		return simulate_sets(&o, (size_t)n_args, args);
+	if (o.q.reference) {
 		fputs("heshare simulate: --reference: it goes with several jobs files or --draws\n",
 		      stderr);
 		return 2;
 	}
-	return simulate_one(o, args[0]);
+	return simulate_one(&o, args[0]);
 }
 
 const struct command cmd_simulate = {

@@ -2,7 +2,7 @@
  * cmd_trace.c - `heshare trace`: draw jobs from cluster logs or from a generator.
  *
  * The table of workloads that jobs may run comes from the GPU model or from measured profiles
- * (choices.c).
+ * (src/app/trace_choices.c).
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -19,8 +19,7 @@
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "cli/inputs/offers.h"
-#include "cli/trace/choices.h"
-#include "cli/trace/draw_jobs.h"
+#include "app/trace_draw.h"
 #include "cli/trace/trace_account.h"
 #include "heshare/trace.h"
 
@@ -53,7 +52,9 @@ static void offer_fields(opt_say_fn *say, void *ctx)
 	}
 }
 
-#define AT(member) .offset = offsetof(struct trace_opts, member)
+#define AT(member)        .offset = offsetof(struct trace_opts, member)
+#define TEXT_OF_NUMBER(n) #n
+#define TEXT_OF(macro)    TEXT_OF_NUMBER(macro)
 
 /* clang-format off */
 static const struct opt trace_opts[] = {
@@ -130,7 +131,7 @@ static const struct opt trace_opts[] = {
 	{ .name = "timezone", .kind = OPT_TEXT, AT(timezone), .arg = "ZONE",
 	  .without = "list",
 	  .help = "zone of dates without one, such as Europe/Berlin; without it, UTC" },
-	{ .name = "rows", .kind = OPT_U64, AT(rows), .arg = "N", .def = "50000", .min = 1,
+	{ .name = "rows", .kind = OPT_U64, AT(rows), .arg = "N", .def = TEXT_OF(TRACE_ROWS), .min = 1,
 	  .max = HES_MAX_JOBS,
 	  .without = "list",
 	  .help = "jobs that the generator makes, to draw from" },
@@ -140,11 +141,11 @@ static const struct opt trace_opts[] = {
 	  .help = "take iteration times and memory from this profiles.csv, or its folder, instead "
 		  "of the model" },
 	{ .name = "reference", .kind = OPT_TEXT, AT(reference), .arg = "TYPE",
-	  .def = "V100-SXM2-32", .offer = offer_gpu_types,
+	  .def = TRACE_REFERENCE, .offer = offer_gpu_types,
 	  .without = "stats,list",
 	  .help = "GPU type on which a job alone has its run time" },
 	CLI_CATALOGUE_OPT(offsetof(struct trace_opts, catalogue)),
-	{ .name = "max-memory", .kind = OPT_U64, AT(max_memory_mib), .arg = "MIB", .def = "15360",
+	{ .name = "max-memory", .kind = OPT_U64, AT(max_memory_mib), .arg = "MIB", .def = TEXT_OF(TRACE_MAX_MEMORY_MIB),
 	  .min = 1, .max = 16777216,
 	  .without = "stats,list",
 	  .help = "memory of the largest job, MiB; the default fits a T4" },
@@ -208,34 +209,6 @@ static int list(bool json)
 				      json_pack("{s:s, s:s, s:s}", "name", HES_TRACE_GENERATOR,
 						"kind", "generator", "summary", generator_summary));
 	return json ? cli_print_json("heshare-trace-list", json_pack("{s:o}", "formats", doc)) : 0;
-}
-
-static bool is_profile(const char *source)
-{
-	const char *dot = strrchr(source, '.');
-
-	return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
-}
-
-static bool is_generator(const char *source)
-{
-	return strcmp(source, HES_TRACE_GENERATOR) == 0 || is_profile(source);
-}
-
-static int open_source(const struct trace_opts *o, const char *source, struct hes_trace **out,
-		       struct hes_err *err)
-{
-	const struct hes_trace_format *f = o->format ? hes_trace_format_find(o->format, err) : NULL;
-	int rc;
-
-	if (is_generator(source))
-		return hes_trace_generate(is_profile(source) ? source : NULL, o->seed, o->rows, out,
-					  err);
-	rc = o->columns ? hes_trace_open_columns(source, o->columns, out, err)
-			: hes_trace_open(source, f, out, err);
-	if (!rc && o->timezone)
-		hes_trace_use_local_time(*out);
-	return rc;
 }
 
 /* Make @zone that of the process. @return false: it is not known here */
@@ -409,36 +382,23 @@ static struct hes_trace_options draw_of(const struct trace_opts *o)
 	return d;
 }
 
-static int draw_jobs(const struct trace_opts *o, const struct hes_trace_options *d,
-		     struct hes_trace *t, struct hes_jobs *out, struct hes_trace_account *account,
-		     struct hes_err *err)
-{
-	const struct trace_choices_from from = {
-		.profiles = o->profiles,
-		.reference = o->reference,
-		.catalogue = o->catalogue,
-		.workloads = o->workloads,
-		.max_memory_mib = (uint32_t)o->max_memory_mib,
-	};
-	struct trace_choices choices;
-	int rc = trace_choices_load(&from, &choices, err);
-
-	if (rc)
-		return rc;
-	rc = hes_trace_jobs(t, choices.v, choices.n, d, out, account, err);
-	trace_choices_free(&choices);
-	return rc;
-}
-
 static int draw(const struct trace_opts *o, struct hes_trace *t)
 {
 	const struct hes_trace_options d = draw_of(o);
 	struct hes_trace_account account;
 	const struct trace_result result = { t, &d, &account, o->reference,
 					     strcmp(o->durations, "clamp") == 0 };
+	const struct trace_choices_from from = {
+		.app = cli_app(),
+		.profiles = o->profiles,
+		.reference = o->reference,
+		.catalogue = o->catalogue,
+		.workloads = o->workloads,
+		.max_memory_mib = (uint32_t)o->max_memory_mib,
+	};
 	struct hes_jobs jobs;
 	struct hes_err err;
-	int rc = draw_jobs(o, &d, t, &jobs, &account, &err);
+	int rc = trace_draw(t, &from, &d, &jobs, &account, &err);
 
 	if (!rc) {
 		rc = hes_jobs_save(o->output, &jobs, &err);
@@ -461,6 +421,7 @@ static int usage(const char *sentence)
 static int run_trace(const void *opts, int n_args, char **args)
 {
 	const struct trace_opts *o = opts;
+	struct trace_source source;
 	struct hes_trace *t;
 	struct hes_err err;
 	int rc;
@@ -472,9 +433,9 @@ static int run_trace(const void *opts, int n_args, char **args)
 			     "; see heshare trace --list");
 	if (o->min_s > o->max_s)
 		return usage("--min-runtime is above --max-runtime");
-	if ((o->columns || o->format) && is_generator(args[0]))
+	if ((o->columns || o->format) && trace_is_generator(args[0]))
 		return usage("--columns and --format go with a log, not with a generator");
-	if (o->timezone && is_generator(args[0]))
+	if (o->timezone && trace_is_generator(args[0]))
 		return usage("--timezone goes with a log, not with a generator");
 	if (o->timezone && !set_timezone(o->timezone))
 		return usage("--timezone: this machine knows no such zone; write it as "
@@ -487,7 +448,13 @@ static int run_trace(const void *opts, int n_args, char **args)
 	if (o->json && !o->stats && strcmp(o->output, "-") == 0)
 		return usage(
 			"--json goes with --list, --stats or -o FILE; jobs are written as CSV");
-	if (open_source(o, args[0], &t, &err))
+	source = (struct trace_source){ .path = args[0],
+					.format = o->format,
+					.columns = o->columns,
+					.rows = o->rows,
+					.seed = o->seed,
+					.local_time = o->timezone };
+	if (trace_open(&source, &t, &err))
 		return cli_fail("trace", &err);
 	rc = o->stats ? stats(o, t) : draw(o, t);
 	hes_trace_close(t);
@@ -522,25 +489,3 @@ const struct command cmd_trace = {
 	.opts_size = sizeof(struct trace_opts),
 	.run = run_trace,
 };
-
-/* By the defaults of the options. */
-int trace_draw_jobs(const char *source, uint64_t seed, struct hes_jobs *out, struct hes_err *err)
-{
-	char *args[] = { (char[]){ "trace" }, NULL };
-	struct trace_opts o = { 0 };
-	struct hes_trace_account account;
-	struct hes_trace_options d;
-	struct hes_trace *t;
-	int rc = opt_parse(&cmd_trace, 1, args, &o, err);
-
-	if (rc < 0)
-		return rc;
-	o.seed = seed;
-	rc = open_source(&o, source, &t, err);
-	if (rc)
-		return rc;
-	d = draw_of(&o);
-	rc = draw_jobs(&o, &d, t, out, &account, err);
-	hes_trace_close(t);
-	return rc;
-}

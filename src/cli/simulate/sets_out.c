@@ -1,0 +1,214 @@
+/*
+ * sets_out.c - show policies on several sets of jobs, as text and as JSON; see campaign_out.h.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/campaign_compare.h"
+#include "base/plural.h"
+#include "base/quantity.h"
+#include "base/visible.h"
+#include "cli/simulate/campaign_out.h"
+
+static double jct_of(const struct hes_totals *t)
+{
+	return t->avg_jct_us * 1e-6;
+}
+static double makespan_of(const struct hes_totals *t)
+{
+	return (double)t->makespan_us * 1e-6;
+}
+static double busy_of(const struct hes_totals *t)
+{
+	return (double)t->busy_energy_mj * 1e-3;
+}
+static double fleet_of(const struct hes_totals *t)
+{
+	return (double)t->fleet_energy_mj * 1e-3;
+}
+
+static const struct compared_figure {
+	const char *key, *head; /* head NULL: not in the table */
+	double (*of)(const struct hes_totals *t);
+	const char *(*text)(char out[HES_QUANTITY_MAX], double v);
+	double unit; /* of text's argument */
+} compared_figures[] = {
+	{ "avg_jct_s", "avg JCT", jct_of, hes_time_text, 1e6 },
+	{ "makespan_s", NULL, makespan_of, hes_time_text, 1e6 },
+	{ "busy_energy_j", "busy energy", busy_of, hes_energy_text, 1e3 },
+	{ "fleet_energy_j", "fleet energy", fleet_of, hes_energy_text, 1e3 },
+};
+
+#define N_FIGURES (sizeof(compared_figures) / sizeof(compared_figures[0]))
+
+void sets_heading(const struct campaign_sets *s)
+{
+	const struct hes_jobs *jobs = &s->v[0].jobs;
+	bool burst = true;
+
+	for (size_t i = 0; i < jobs->n; i++)
+		burst = burst && !jobs->v[i].arrival_us;
+	if (s->source) {
+		printf("%zu draw%s of ", s->n, hes_s(s->n));
+		hes_visible_put(stdout, 0, s->source);
+	} else {
+		printf("%zu jobs file%s", s->n, hes_s(s->n));
+	}
+	printf(", %s, on %zu GPU%s (", burst ? "all at time 0" : "as they arrive", s->v[0].fleet.n,
+	       hes_s(s->v[0].fleet.n));
+	hes_visible_put(stdout, 0, s->v[0].fleet.name);
+	puts("), modelled");
+}
+
+static void print_difference(const struct compared *x, size_t who, const struct compared_figure *f)
+{
+	const struct compared_difference d = compared_difference(x, who, f->of);
+	char text[HES_QUANTITY_MAX], range[40] = "";
+
+	f->text(text, f->of(&x->rows[who].realised) * f->unit);
+	if (who == x->reference) {
+		printf("  %11s %5s %-14s", text, "", "");
+		return;
+	}
+	if (isfinite(d.low))
+		snprintf(range, sizeof(range), "%+.1f to %+.1f", d.low, d.high);
+	printf("  %11s %+5.1f %-14s", text, d.mean, range);
+}
+
+/* "joint:balanced: no policy of another method needs no more of both on any of 10 sets." */
+static void print_dominated(const struct compared *x, size_t best)
+{
+	size_t others = 0;
+	char label[2 * HES_NAME_MAX];
+
+	contender_label(&x->c->who[best], label, sizeof(label));
+	hes_visible_put(stdout, 0, label);
+	printf(" is dominated by another method on ");
+	for (size_t w = 0; w < x->n_who; w++) {
+		const size_t n =
+			compared_same_method(x, w, best) ? 0 : compared_no_more(x, w, best);
+
+		if (!n)
+			continue;
+		contender_label(&x->c->who[w], label, sizeof(label));
+		printf("%s%zu (", others++ ? ", " : "", n);
+		hes_visible_put(stdout, 0, label);
+		putchar(')');
+	}
+	printf("%s of the %zu sets of jobs.\n", others ? "" : "none", x->n);
+}
+
+static void print_comparison(const struct compared *x)
+{
+	const size_t best = hes_report_best(x->rows, x->n_who);
+	char label[2 * HES_NAME_MAX], sentence[HES_REPORT_SENTENCE];
+	int width = (int)strlen("policy");
+
+	for (size_t w = 0; w < x->n_who; w++) {
+		contender_label(&x->c->who[w], label, sizeof(label));
+		width = (int)strlen(label) > width ? (int)strlen(label) : width;
+	}
+	contender_label(&x->c->who[x->reference], label, sizeof(label));
+	fputs("Means over the sets of jobs. Next to each: the mean of its differences, set by set, "
+	      "from\n",
+	      stdout);
+	hes_visible_put(stdout, 0, label);
+	printf(" in %%, with the 95 %% interval of that mean. no more: sets on which the policy "
+	       "needs\nno more fleet energy and no more average completion time.\n\n%-*s",
+	       width, "policy");
+	for (size_t f = 0; f < N_FIGURES; f++)
+		if (compared_figures[f].head)
+			printf("  %11s %5s %-14s", compared_figures[f].head, "", "");
+	puts("  no more");
+	for (size_t w = 0; w < x->n_who; w++) {
+		contender_label(&x->c->who[w], label, sizeof(label));
+		hes_visible_put(stdout, 0, label);
+		printf("%*s", width - (int)strlen(label), "");
+		for (size_t f = 0; f < N_FIGURES; f++)
+			if (compared_figures[f].head)
+				print_difference(x, w, &compared_figures[f]);
+		if (w != x->reference)
+			printf("  %7zu", compared_no_more(x, w, x->reference));
+		putchar('\n');
+	}
+	if (hes_report_sentence(x->rows, x->n_who, sentence, sizeof(sentence))) {
+		printf("\n%s.\n", sentence);
+		print_dominated(x, best);
+	}
+}
+
+int sets_print(const struct campaign_sets *s, const char *reference, struct hes_err *err)
+{
+	struct compared x;
+	int rc = compared_init(&x, s, reference, err);
+
+	if (!rc) {
+		sets_heading(s);
+		print_comparison(&x);
+		campaign_print_settings(x.c);
+	}
+	compared_finish(&x);
+	return rc;
+}
+
+static json_t *difference_json(const struct compared *x, size_t who,
+			       const struct compared_figure *f)
+{
+	const struct compared_difference d = compared_difference(x, who, f->of);
+
+	return json_pack("{s:f, s:o, s:o}", "mean", d.mean, "low",
+			 isfinite(d.low) ? json_real(d.low) : json_null(), "high",
+			 isfinite(d.high) ? json_real(d.high) : json_null());
+}
+
+static json_t *policy_json(const struct compared *x, size_t who)
+{
+	json_t *means = json_object(), *change = json_object(), *by = json_object();
+
+	for (size_t f = 0; f < N_FIGURES; f++) {
+		const struct compared_figure *fig = &compared_figures[f];
+
+		json_object_set_new(means, fig->key, json_real(fig->of(&x->rows[who].realised)));
+		json_object_set_new(change, fig->key, difference_json(x, who, fig));
+	}
+	for (size_t w = 0; w < x->n_who; w++) {
+		const size_t n = compared_same_method(x, w, who) ? 0 : compared_no_more(x, w, who);
+		char label[2 * HES_NAME_MAX];
+
+		contender_label(&x->c->who[w], label, sizeof(label));
+		if (n)
+			json_object_set_new(by, label, json_integer((json_int_t)n));
+	}
+	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o}", "name", x->c->who[who].name, "prefer",
+			 x->c->who[who].prefer, "means", means, "change_pct", change,
+			 "no_more_of_both", (json_int_t)compared_no_more(x, who, x->reference),
+			 "dominated_by", by);
+}
+
+json_t *sets_json(const struct campaign_sets *s, const struct campaign_request *q, bool timing)
+{
+	struct compared x;
+	json_t *sets = json_array(), *policies = json_array(), *doc = NULL;
+	char label[2 * HES_NAME_MAX];
+
+	for (size_t i = 0; i < s->n; i++) {
+		json_t *set = campaign_json(&s->v[i].campaign, timing);
+
+		json_object_set_new(set, "set", json_string(s->v[i].name));
+		json_array_append_new(sets, set);
+	}
+	if (!compared_init(&x, s, q->reference, NULL)) {
+		for (size_t w = 0; w < x.n_who; w++)
+			json_array_append_new(policies, policy_json(&x, w));
+		contender_label(&x.c->who[x.reference], label, sizeof(label));
+		doc = json_pack("{s:O, s:{s:s, s:I, s:O}}", "sets", sets, "comparison", "reference",
+				label, "sets", (json_int_t)s->n, "policies", policies);
+	}
+	if (doc && q->physics)
+		json_object_set_new(doc, "physics", json_string(q->physics));
+	json_decref(sets);
+	json_decref(policies);
+	compared_finish(&x);
+	return doc;
+}

@@ -1,0 +1,73 @@
+/*
+ * sweep_out.c - show the settings of a sweep, as text and as JSON; see campaign_out.h.
+ */
+#include <stdio.h>
+
+#include "base/quantity.h"
+#include "cli/simulate/campaign_out.h"
+
+static void print_curve(const struct sweep_curve *c, const char *unit)
+{
+	const struct sweep_point *base = &c->v[c->n - 1];
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct sweep_point *p = &c->v[i];
+		char energy[HES_QUANTITY_MAX], jct[HES_QUANTITY_MAX];
+
+		printf("%-20s %5u %-3s  %12s %+5.1f  %12s %+6.1f  %+6.1f%s\n", c->name, p->value,
+		       unit, hes_energy_text(energy, p->fleet_energy_j * 1e3),
+		       100 * (p->fleet_energy_j / base->fleet_energy_j - 1),
+		       hes_time_text(jct, p->avg_jct_s * 1e6),
+		       100 * (p->avg_jct_s / base->avg_jct_s - 1),
+		       100 * (sweep_product(p) / sweep_product(base) - 1),
+		       i == c->best ? "  *" : "");
+	}
+}
+
+void sweep_print(const struct campaign_sweep *w)
+{
+	char option[400];
+
+	sets_heading(w->sets);
+	printf("%s with each %s%s. Next to a value: its difference from the last row of the "
+	       "block, in %%.\n*: the least product of fleet energy and average completion time, "
+	       "each a mean over the sets of jobs.\n\n"
+	       "%-20s %9s  %12s %5s  %12s %6s  %7s\n",
+	       w->label,
+	       w->policy->limits_power ? "power limit, as a part of the GPUs' default ones"
+				       : "clock of a GPU type",
+	       w->policy->limits_power ? "" : ", other types at their best clock",
+	       w->policy->limits_power ? "" : "GPU type",
+	       w->policy->limits_power ? "limit" : "clock", "fleet energy", "", "avg JCT", "",
+	       "product");
+	for (size_t i = 0; i < w->n; i++)
+		print_curve(&w->curves[i], w->unit);
+	sweep_option(w, option, sizeof(option));
+	printf("\nTo use it: %s\n", option);
+}
+
+json_t *sweep_json(const struct campaign_sweep *w)
+{
+	const char *const value = w->policy->limits_power ? "limit_pct" : "clock_mhz";
+	json_t *curves = json_array();
+	char option[400];
+
+	for (size_t i = 0; i < w->n; i++) {
+		const struct sweep_curve *c = &w->curves[i];
+		json_t *points = json_array();
+
+		for (size_t k = 0; k < c->n; k++)
+			json_array_append_new(points,
+					      json_pack("{s:I, s:f, s:f}", value,
+							(json_int_t)c->v[k].value, "fleet_energy_j",
+							c->v[k].fleet_energy_j, "avg_jct_s",
+							c->v[k].avg_jct_s));
+		json_array_append_new(curves,
+				      json_pack("{s:s*, s:I, s:o}", "gpu_type",
+						*c->name ? c->name : NULL, value,
+						(json_int_t)c->v[c->best].value, "points", points));
+	}
+	sweep_option(w, option, sizeof(option));
+	return json_pack("{s:s, s:I, s:o, s:s}", "policy", w->label, "sets", (json_int_t)w->sets->n,
+			 "sweep", curves, "option", option);
+}
