@@ -68,15 +68,16 @@ near() { # near JSON KEY VALUE
 	run -0 "$HES_LAB" --fleet two.yaml --speed 10 -- heshare measure -- sleep 2
 	[[ "${lines[0]}" == \
 		"lab: derived from data sheets, not fitted to measurements: H100-SXM;"* ]]
-	[[ "${lines[1]}" == *"busy %   SM % DRAM %  from" ]]
-	[[ "${lines[2]}" =~ " 0.0      -      -  counter"$ ]]
-	[[ "${lines[3]}" =~ " 0.0    0.0    0.0  counter"$ ]]
-	[[ "${lines[5]}" == "busy % of 1 GPU is NVML's utilisation: "* ]]
+	[[ "${lines[1]}" == *" joules  from "* ]]
+	[[ "${lines[4]}" == "GPU  busy %  SM %  DRAM %" ]]
+	[[ "${lines[5]}" =~ " 0.0     -       -"$ ]]
+	[[ "${lines[6]}" =~ " 0.0   0.0     0.0"$ ]]
+	[[ "${lines[8]}" == "busy % of 1 GPU is NVML's utilisation: "* ]]
 }
 
 @test "nothing is missing where all is there" {
 	run -0 "$HES_LAB" --dcgm -- heshare gpus
-	[ "${#lines[@]}" -eq 9 ]
+	[ "${#lines[@]}" -eq 18 ]
 	run -0 --separate-stderr "$HES_LAB" --dcgm -- heshare gpus --json
 	jq -e '.gpus | all(.missing == [] and .activity == "DCGM")' <<<"$output"
 }
@@ -84,12 +85,12 @@ near() { # near JSON KEY VALUE
 @test "each missing capability is reported once, with its GPUs and what to do" {
 	run -0 "$HES_LAB" --dcgm --fault 0:no-permission --fault 1:no-permission --fault \
 		6:no-permission -- heshare gpus
-	[ "${lines[9]}" = \
+	[ "${lines[18]}" = \
 		"GPUs 0-1, 6: clocks cannot be locked: the driver does not let this user" ]
-	[ "${lines[10]}" = "    to do: run as root, in a container with CAP_SYS_ADMIN" ]
-	[ "${lines[11]}" = \
+	[ "${lines[19]}" = "    to do: run as root, in a container with CAP_SYS_ADMIN" ]
+	[ "${lines[20]}" = \
 		"GPUs 0-1, 6: the power limit cannot be set: the driver does not let this user" ]
-	[ "${#lines[@]}" -eq 13 ]
+	[ "${#lines[@]}" -eq 22 ]
 	run -0 --separate-stderr "$HES_LAB" --dcgm --fault 1:no-permission --fault 2:sensor-gap \
 		-- heshare gpus --json
 	[ "$(jq -c '.gpus[] | [.missing[].capability]' <<<"$output" | head -n 3)" = $'[]\n["lock_clock","limit_power"]\n["read_power","read_energy","read_clock"]' ]
@@ -114,7 +115,7 @@ near() { # near JSON KEY VALUE
 			before = state()
 			said = subprocess.run(["heshare", "gpus"], capture_output=True, text=True).stdout
 			print(before == state(), len(set(before)) > 4)
-			print(said.splitlines()[9])
+			print(said.splitlines()[19])
 		END'
 	[ "$output" = $'True True\nGPU 1: persistence mode is off: the driver forgets settings when its last user leaves' ]
 }
@@ -127,14 +128,14 @@ near() { # near JSON KEY VALUE
 	: >refused/nvidia-cuda-mps-control
 	run -0 "$HES_LAB" --dcgm -- sh -c \
 		'H=$(command -v heshare); PATH=$PWD/refused:/usr/bin:/bin "$H" gpus'
-	[ "${lines[9]}" = "GPUs 0-7: jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control" ]
+	[ "${lines[18]}" = "GPUs 0-7: jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control" ]
 	[ "$(id -u)" -eq 0 ] || skip "another user's daemon takes root"
 	chmod 711 "$BATS_TEST_TMPDIR"
 	run -0 "$HES_LAB" --dcgm -- sh -c 'mkdir theirs && setpriv --reuid 65534 --regid 65534 --clear-groups sleep 100 &
 		until [ -d theirs ] && pid=$(pgrep -u 65534 -x sleep | head -n 1); do sleep 0.05; done
 		echo "$pid" >theirs/nvidia-cuda-mps-control.pid
 		CUDA_MPS_PIPE_DIRECTORY=theirs heshare gpus'
-	[[ "${lines[9]}" == "GPUs 0-7: an MPS daemon of user 65534 (process "*") runs with theirs: its clients may be on the GPU, too" ]]
+	[[ "${lines[18]}" == "GPUs 0-7: an MPS daemon of user 65534 (process "*") runs with theirs: its clients may be on the GPU, too" ]]
 }
 
 @test "GPUs without clock rights are planned at their default clock, and that is said once" {

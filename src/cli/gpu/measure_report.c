@@ -23,9 +23,6 @@ static const char *const sources[] = {
 	[HES_ENERGY_INTEGRAL] = "integral",
 };
 
-/* Of the activity, what people see. */
-static const enum hes_act shown[] = { HES_ACT_BUSY, HES_ACT_SM, HES_ACT_DRAM };
-
 static double gap_s(const struct hes_measured *m)
 {
 	double gap = m->seconds - m->power_s;
@@ -33,51 +30,78 @@ static double gap_s(const struct hes_measured *m)
 	return gap > GAP_PART * m->seconds ? gap : 0;
 }
 
-static void cell(FILE *f, bool there, int width, int digits, double v)
-{
-	if (there)
-		fprintf(f, " %*.*f", width, digits, v);
-	else
-		fprintf(f, " %*s", width, "-");
-}
-
 /* What a reader has to know before believing the row. */
-static void remarks(FILE *f, const struct hes_measured *m)
+static void remarks(FILE *f, const struct measured_gpu *b)
 {
+	const struct hes_measured *m = &b->m;
+
 	if (m->lost)
-		fputs("     the GPU was lost on the way\n", f);
+		fprintf(f, "GPU %zu: it was lost on the way\n", b->index);
 	if (gap_s(m) > 0)
-		fprintf(f, "     no power reading for %.2f s, at the longest %.2f s in a row%s\n",
-			gap_s(m), m->longest_gap_s,
+		fprintf(f,
+			"GPU %zu: no power reading for %.2f s, at the longest %.2f s in a row%s\n",
+			b->index, gap_s(m), m->longest_gap_s,
 			m->known_s < (1 - GAP_PART) * m->seconds ? "; joules are of the rest" : "");
 	for (size_t i = 0; i < HES_LEFT_OUTS; i++)
 		if (m->left_out & 1u << i)
-			fprintf(f, "     left out: %s\n", hes_left_out_text(i));
+			fprintf(f, "GPU %zu: left out: %s\n", b->index, hes_left_out_text(i));
 	if (m->from == HES_ENERGY_COUNTER && gap_s(m) <= 0 && m->energy_j > 0 &&
 	    fabs(m->integral_j / m->energy_j - 1) > APART)
-		fprintf(f, "     the integral of power is %.1f J: %+.1f %% from the counter%s\n",
-			m->integral_j, 100 * (m->integral_j / m->energy_j - 1),
+		fprintf(f,
+			"GPU %zu: the integral of power is %.1f J: %+.1f %% from the counter%s\n",
+			b->index, m->integral_j, 100 * (m->integral_j / m->energy_j - 1),
 			fabs(m->integral_j / m->energy_j - 1) > WRONG && m->seconds > WRONG_S
 				? "; one of them is wrong"
 				: "");
 }
 
-static void row(FILE *f, const struct measured_gpu *b)
+static json_t *activity_json(const struct hes_activity *a)
+{
+	json_t *o = json_pack("{s:s}", "from", hes_activity_from_name(a->from));
+
+	for (int k = 0; k < HES_ACTS; k++)
+		json_object_set_new(o, hes_act_name((enum hes_act)k),
+				    cli_json_maybe(a->of[k].seconds > 0, a->of[k].value));
+	return o;
+}
+
+static struct cell activity_cell(const char *heading, const struct hes_measured *m, enum hes_act k)
+{
+	return cell_if(m->activity.of[k].seconds > 0,
+		       cell_real(NULL, heading, 1, 100 * m->activity.of[k].value));
+}
+
+static void gpu_row(struct table *t, const struct measured_gpu *b)
 {
 	const struct hes_measured *m = &b->m;
-	bool known = m->from != HES_ENERGY_UNKNOWN;
+	const bool known = m->from != HES_ENERGY_UNKNOWN, reasons = m->reasons_s > 0;
+	const double capped = reasons ? m->capped_s / m->reasons_s : 0;
+	const struct cell row[] = {
+		cell_count("gpu", "GPU", (int64_t)b->index),
+		cell_text("name", "name", b->info.name),
+		cell_text("uuid", NULL, b->info.uuid),
+		cell_text("type", NULL, *b->info.type ? b->info.type : NULL),
+		cell_real("seconds", NULL, 0, m->seconds),
+		cell_if(known, cell_real("energy_j", "joules", 1, m->energy_j)),
+		cell_text("energy_from", "from", sources[m->from]),
+		cell_if(m->power_s > 0, cell_real("integral_j", NULL, 0, m->integral_j)),
+		cell_if(known, cell_real("mean_w", "W mean", 1, m->mean_w)),
+		cell_if(m->peak_w > 0, cell_real("peak_w", "W peak", 1, m->peak_w)),
+		cell_if(m->clock_s > 0, cell_real("mean_clock_mhz", "MHz", 0, m->clock_mhz)),
+		cell_if(reasons, cell_real(NULL, "capped %", 1, 100 * capped)),
+		cell_if(reasons, cell_real("capped_part", NULL, 0, capped)),
+		activity_cell("busy %", m, HES_ACT_BUSY),
+		activity_cell("SM %", m, HES_ACT_SM),
+		activity_cell("DRAM %", m, HES_ACT_DRAM),
+		cell_real("gap_s", NULL, 0, m->seconds - m->power_s),
+		cell_real("longest_gap_s", NULL, 0, m->longest_gap_s),
+		cell_count("samples", NULL, (int64_t)m->samples),
+		cell_flag("lost", NULL, m->lost),
+		cell_json("left_out", measure_left_out_json(m->left_out)),
+		cell_json("activity", activity_json(&m->activity)),
+	};
 
-	fprintf(f, "%3zu  %-24s", b->index, b->info.name);
-	cell(f, known, 11, 1, m->energy_j);
-	cell(f, known, 7, 1, m->mean_w);
-	cell(f, m->peak_w > 0, 7, 1, m->peak_w);
-	cell(f, m->clock_s > 0, 6, 0, m->clock_mhz);
-	cell(f, m->reasons_s > 0, 8, 1, m->reasons_s > 0 ? 100 * m->capped_s / m->reasons_s : 0);
-	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
-		cell(f, m->activity.of[shown[i]].seconds > 0, 6, 1,
-		     100 * m->activity.of[shown[i]].value);
-	fprintf(f, "  %s\n", sources[m->from]);
-	remarks(f, m);
+	TABLE_ROW(t, row);
 }
 
 void measure_late_text(FILE *f, const struct measured_run *r, size_t run)
@@ -97,18 +121,18 @@ void measure_text(FILE *f, const struct measured_run *r, size_t n)
 	const struct measured_gpu *b = r->gpus;
 	double joules = 0, watts = 0;
 	size_t known = 0, coarse = 0;
+	struct table t = { 0 };
 
-	fprintf(f,
-		"GPU  %-24s      joules  W mean  W peak    MHz capped %% busy %%   SM %% DRAM %%  "
-		"from\n",
-		"name");
 	for (size_t i = 0; i < n; i++) {
-		row(f, &b[i]);
+		gpu_row(&t, &b[i]);
 		coarse += b[i].m.activity.from == HES_ACTIVITY_UTILISATION;
 		known += b[i].m.from != HES_ENERGY_UNKNOWN;
 		joules += b[i].m.from != HES_ENERGY_UNKNOWN ? b[i].m.energy_j : 0;
 		watts += b[i].m.from != HES_ENERGY_UNKNOWN ? b[i].m.mean_w : 0;
 	}
+	cli_print_table(&t, f, 0);
+	for (size_t i = 0; i < n; i++)
+		remarks(f, &b[i]);
 	fprintf(f, "%.3f s, ", r->seconds);
 	if (known)
 		fprintf(f, "%.1f J on %zu of %zu GPU%s, %.1f W\n", joules, known, n, hes_s(n),
@@ -124,16 +148,6 @@ void measure_text(FILE *f, const struct measured_run *r, size_t n)
 			coarse, hes_s(coarse));
 }
 
-static json_t *activity_json(const struct hes_activity *a)
-{
-	json_t *o = json_pack("{s:s}", "from", hes_activity_from_name(a->from));
-
-	for (int k = 0; k < HES_ACTS; k++)
-		json_object_set_new(o, hes_act_name((enum hes_act)k),
-				    cli_json_maybe(a->of[k].seconds > 0, a->of[k].value));
-	return o;
-}
-
 json_t *measure_left_out_json(unsigned left_out)
 {
 	json_t *texts = json_array();
@@ -144,33 +158,12 @@ json_t *measure_left_out_json(unsigned left_out)
 	return texts;
 }
 
-static json_t *gpu_json(const struct measured_gpu *b)
-{
-	const struct hes_measured *m = &b->m;
-	bool known = m->from != HES_ENERGY_UNKNOWN;
-
-	return json_pack(
-		"{s:I, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:b, "
-		"s:o, s:o}",
-		"gpu", (json_int_t)b->index, "name", b->info.name, "uuid", b->info.uuid, "type",
-		*b->info.type ? json_string(b->info.type) : json_null(), "seconds", m->seconds,
-		"energy_from", sources[m->from], "energy_j", cli_json_maybe(known, m->energy_j),
-		"integral_j", cli_json_maybe(m->power_s > 0, m->integral_j), "mean_w",
-		cli_json_maybe(known, m->mean_w), "peak_w",
-		cli_json_maybe(m->peak_w > 0, m->peak_w), "mean_clock_mhz",
-		cli_json_maybe(m->clock_s > 0, m->clock_mhz), "capped_part",
-		cli_json_maybe(m->reasons_s > 0, m->reasons_s > 0 ? m->capped_s / m->reasons_s : 0),
-		"gap_s", m->seconds - m->power_s, "longest_gap_s", m->longest_gap_s, "samples",
-		(json_int_t)m->samples, "lost", m->lost, "left_out",
-		measure_left_out_json(m->left_out), "activity", activity_json(&m->activity));
-}
-
 json_t *measure_json(const struct measured_run *r, size_t n, double period_s)
 {
-	json_t *gpus = json_array();
+	struct table gpus = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
+		gpu_row(&gpus, &r->gpus[i]);
 	return json_pack("{s:f, s:f, s:i, s:f, s:o}", "seconds", r->seconds, "late_s", r->late_s,
-			 "exit_status", r->status, "period_s", period_s, "gpus", gpus);
+			 "exit_status", r->status, "period_s", period_s, "gpus", table_json(&gpus));
 }

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/csv.h"
 #include "base/plural.h"
 #include "cli/cli.h"
 
@@ -76,44 +75,46 @@ static struct spread spread_of(const struct measured_series *s, size_t gpu, enum
 	return p;
 }
 
-static void spread_text(FILE *f, const char *who, enum quantity q, struct spread p)
+static void spread_row(struct table *t, const char *heading, const char *who, enum quantity q,
+		       struct spread p)
 {
 	const int digits = q == SECONDS ? 3 : 1;
+	char deviation[32];
 
-	fprintf(f, "%-34s %-7s", who, unit_names[q]);
-	if (!p.known) {
-		fprintf(f, " %11s\n", "-");
-		return;
-	}
-	fprintf(f, " %11.*f", digits, p.mean);
-	if (p.n > 1)
-		fprintf(f, " +- %-8.*f", digits, p.deviation);
-	else
-		fprintf(f, "    %-8s", "");
-	fprintf(f, " %11.*f %11.*f\n", digits, p.min, digits, p.max);
+	snprintf(deviation, sizeof(deviation), "+- %.*f", digits, p.deviation);
+	const struct cell row[] = {
+		cell_text(NULL, heading, who),
+		cell_text(NULL, "", unit_names[q]),
+		cell_noted(cell_if(p.known, cell_real(NULL, "mean +- dev.", digits, p.mean)),
+			   p.known && p.n > 1 ? deviation : NULL),
+		cell_if(p.known, cell_real(NULL, "min", digits, p.min)),
+		cell_if(p.known, cell_real(NULL, "max", digits, p.max)),
+	};
+	TABLE_ROW(t, row);
 }
 
 void series_text(FILE *f, const struct measured_series *s)
 {
-	char who[80];
+	char runs[80], who[160];
+	struct table t = { 0 };
 
-	snprintf(who, sizeof(who), "%zu run%s", s->n_runs, hes_s(s->n_runs));
+	snprintf(runs, sizeof(runs), "%zu run%s", s->n_runs, hes_s(s->n_runs));
 	if (s->warmup)
-		snprintf(who, sizeof(who), "%zu run%s after %" PRIu64 " for warm-up", s->n_runs,
+		snprintf(runs, sizeof(runs), "%zu run%s after %" PRIu64 " for warm-up", s->n_runs,
 			 hes_s(s->n_runs), s->warmup);
-	fprintf(f, "%-42s %11s +- %-8s %11s %11s\n", who, "mean", "dev.", "min", "max");
-	spread_text(f, "the command", SECONDS, spread_of(s, SIZE_MAX, SECONDS));
+	spread_row(&t, runs, "the command", SECONDS, spread_of(s, SIZE_MAX, SECONDS));
 	for (size_t g = 0; g < s->n_gpus; g++) {
-		snprintf(who, sizeof(who), "GPU %zu  %.24s", s->runs[0].gpus[g].index,
+		snprintf(who, sizeof(who), "GPU %zu  %s", s->runs[0].gpus[g].index,
 			 s->runs[0].gpus[g].info.name);
-		spread_text(f, who, JOULES, spread_of(s, g, JOULES));
-		spread_text(f, "", WATTS, spread_of(s, g, WATTS));
+		spread_row(&t, runs, who, JOULES, spread_of(s, g, JOULES));
+		spread_row(&t, runs, "", WATTS, spread_of(s, g, WATTS));
 	}
 	if (s->n_gpus > 1) {
 		snprintf(who, sizeof(who), "%zu of %zu GPUs together", count_known(s), s->n_gpus);
-		spread_text(f, who, JOULES, spread_of(s, SIZE_MAX, JOULES));
-		spread_text(f, "", WATTS, spread_of(s, SIZE_MAX, WATTS));
+		spread_row(&t, runs, who, JOULES, spread_of(s, SIZE_MAX, JOULES));
+		spread_row(&t, runs, "", WATTS, spread_of(s, SIZE_MAX, WATTS));
 	}
+	cli_print_table(&t, f, 0);
 	for (size_t i = 0; i < s->n_runs; i++)
 		measure_late_text(f, &s->runs[i], i + 1);
 }
@@ -147,36 +148,34 @@ json_t *series_json(const struct measured_series *s, int status)
 			 spread_json(spread_of(s, SIZE_MAX, WATTS)), "gpus", gpus, "runs", runs);
 }
 
-static void csv_number(FILE *f, bool known, double v)
-{
-	fputc(',', f);
-	if (known)
-		fprintf(f, "%.10g", v);
-}
-
 void series_csv(FILE *f, const struct measured_series *s)
 {
-	fputs("run,gpu,name,uuid,seconds,exit_status,energy_j,mean_w,peak_w,mean_clock_mhz,capped_"
-	      "part,gap_s\n",
-	      f);
+	struct table t = { 0 };
+
 	for (size_t i = 0; i < s->n_runs; i++)
 		for (size_t g = 0; g < s->n_gpus; g++) {
 			const struct measured_gpu *b = &s->runs[i].gpus[g];
-			const bool known = b->m.from != HES_ENERGY_UNKNOWN;
+			const bool known = b->m.from != HES_ENERGY_UNKNOWN,
+				   reasons = b->m.reasons_s > 0;
+			const struct cell row[] = {
+				cell_count("run", NULL, (int64_t)i + 1),
+				cell_count("gpu", NULL, (int64_t)b->index),
+				cell_text("name", NULL, b->info.name),
+				cell_text("uuid", NULL, b->info.uuid),
+				cell_real("seconds", NULL, 0, s->runs[i].seconds),
+				cell_count("exit_status", NULL, s->runs[i].status),
+				cell_if(known, cell_real("energy_j", NULL, 0, b->m.energy_j)),
+				cell_if(known, cell_real("mean_w", NULL, 0, b->m.mean_w)),
+				cell_if(b->m.peak_w > 0, cell_real("peak_w", NULL, 0, b->m.peak_w)),
+				cell_if(b->m.clock_s > 0,
+					cell_real("mean_clock_mhz", NULL, 0, b->m.clock_mhz)),
+				cell_if(reasons,
+					cell_real("capped_part", NULL, 0,
+						  reasons ? b->m.capped_s / b->m.reasons_s : 0)),
+				cell_real("gap_s", NULL, 0, b->m.seconds - b->m.power_s),
+			};
 
-			fprintf(f, "%zu,%zu,", i + 1, b->index);
-			hes_csv_put(f, b->info.name);
-			fputc(',', f);
-			hes_csv_put(f, b->info.uuid);
-			csv_number(f, true, s->runs[i].seconds);
-			csv_number(f, true, s->runs[i].status);
-			csv_number(f, known, b->m.energy_j);
-			csv_number(f, known, b->m.mean_w);
-			csv_number(f, b->m.peak_w > 0, b->m.peak_w);
-			csv_number(f, b->m.clock_s > 0, b->m.clock_mhz);
-			csv_number(f, b->m.reasons_s > 0,
-				   b->m.reasons_s > 0 ? b->m.capped_s / b->m.reasons_s : 0);
-			csv_number(f, true, b->m.seconds - b->m.power_s);
-			fputc('\n', f);
+			TABLE_ROW(&t, row);
 		}
+	table_csv(&t, f);
 }
