@@ -1,67 +1,65 @@
 /*
- * train.h - inside of `heshare train`: its options and parts.
+ * train.h - train a predictor on samples of a file or of the store, and test it on samples that it
+ * has not seen.
+ *
+ * Few samples are all fitted on, with modelled ones as a prior, and left out in turn for the test.
+ * A result owns what it points to; train_free() takes one that failed anywhere, too.
  */
-#ifndef HES_CLI_TRAIN_TRAIN_H
-#define HES_CLI_TRAIN_TRAIN_H
+#ifndef HES_APP_TRAIN_H
+#define HES_APP_TRAIN_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "app/app.h"
 #include "app/known_folder.h"
 #include "heshare/predict.h"
 
-struct train_opts {
-	const char *out;
-	uint64_t trees;
-	uint64_t seed;
-	uint64_t threads;
-	const char *recipe;
-	double validate_pct;
-	double noise_pct;
+struct train_request {
+	const struct hes_app *app;
+	void (*progress)(const char *what, uint64_t done, uint64_t total); /* NULL: none */
+	const char *samples;           /* samples.csv or its folder; NULL: those of the store */
+	const char *store;             /* file; NULL: the usual one */
+	bool with_modelled;            /* those of the store that are modelled, too */
+	const char *catalogue;         /* file with more GPU types; NULL: none */
+	const char *out;               /* file for the predictor; NULL: none */
+	const char *features_csv;      /* file for what the predictor sees of samples; NULL: none */
+	uint64_t trees, seed, threads; /* 0: the default */
+	enum hes_recipe recipe;
+	double validate_pct; /* samples to hold back */
 	double coverage_pct;
-	bool left_out;
-	bool left_out_types;
-	const char *features_csv;
-	bool from_store;
-	const char *store;
-	const char *catalogue;
-	bool with_modelled;
-	bool json;
+	bool left_out, left_out_types; /* also train without each workload, each GPU type */
 };
 
-extern const char *const train_recipes[]; /* by enum hes_recipe; NULL-terminated */
-
-/** @return the place of a name that is there */
-int train_choice(const char *const *names, const char *name);
-
-/** Threads that work when --threads asks for @threads. */
-uint32_t train_threads(uint64_t threads);
-
-/** A predictor from samples; @path a samples.csv or its folder, NULL: the store. @return exit
- * status */
-int train_samples(const struct train_opts *o, const char *path);
-
-/** Modelled samples, with the profiles of their co-runners. */
-struct train_prior {
-	struct hes_profiles profiles;
-	struct hes_samples samples;
+/** Errors of both outputs on some samples. */
+struct train_scores {
+	struct hes_accuracy time, power;
+	struct hes_coverage cover;
+	size_t rows; /* 0: there were none */
 };
 
-/**
- * Draw them for the GPU types of samples; a type that @c lacks is left to the training to report.
- * @param out  must outlive its use, where it is; train_prior_free() it, also on failure
- */
-int train_prior_draw(const struct hes_samples *s, const struct hes_catalogue *c,
-		     struct train_prior *out, struct hes_err *err);
-void train_prior_free(struct train_prior *p);
+/** What is left out of the samples, one name after the other. */
+enum { TRAIN_WORKLOADS, TRAIN_TYPES, TRAIN_LEFT_OUT };
 
-/** The store's samples and profiles, modelled ones only if requested. */
-int train_store_load(const struct train_opts *o, struct app_rows *out, struct hes_err *err);
+struct train_left_out {
+	char (*names)[HES_NAME_MAX]; /* the predictor's */
+	uint32_t n;                  /* 0: not requested */
+	struct train_scores *scores;
+};
 
-/** Let the store keep what is said of samples held back from the predictor in the file o->out. */
-int train_store_keep(const struct train_opts *o, const struct hes_predictor *p,
-		     const struct hes_samples *held_back, const struct hes_estimate *said,
-		     struct hes_err *err);
+struct train_result {
+	struct hes_catalogue catalogue;
+	struct app_rows rows;
+	struct hes_samples all, fit, test; /* all: those of rows; fit and test: copies */
+	struct hes_estimate *said;         /* of test, unseen */
+	struct app_rows prior;             /* modelled samples; none where there are enough */
+	struct hes_predictor *predictor;
+	struct train_scores scores;
+	double fit_s, row_s; /* row_s: of one prediction */
+	struct train_left_out left_out[TRAIN_LEFT_OUT];
+};
+
+/** Train, test, and write what the request names. The store keeps what is said of samples that were
+ * held back. @return 0 or a negative errno */
+int train_run(const struct train_request *q, struct train_result *out, struct hes_err *err);
+void train_free(struct train_result *r);
 
 /** Write the features of samples as @p sees them, what was measured and the word of its baseline.
  */

@@ -1,10 +1,10 @@
 /*
- * features_table.c - samples as a plain table: the features a predictor sees,
+ * train_features.c - samples as a plain table: the features a predictor sees,
  * what was measured, and what the baseline says of it.
  *
  * A learner of another program can so be given the very rows that ours is.
  */
-#include "cli/train/train.h"
+#include "app/train.h"
 
 #include "base/file.h"
 #include "predict/predictor.h"

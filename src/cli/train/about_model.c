@@ -10,8 +10,9 @@
 #include "base/plural.h"
 #include "base/visible.h"
 #include "cli/cli.h"
-#include "cli/train/train.h"
 #include "heshare/predict.h"
+
+const char *const train_recipes[] = { "full", "table-ii", "plain", NULL };
 
 static json_t *errors_json(const struct hes_regressor_errors *e)
 {

@@ -10,4 +10,7 @@
 /** @return exit status */
 int predictor_about(const char *path, bool json);
 
+/** By enum hes_recipe; NULL-terminated. */
+extern const char *const train_recipes[];
+
 #endif
