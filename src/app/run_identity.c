@@ -27,6 +27,14 @@ bool run_is_alive(const struct hes_run *run)
 	       hes_process_runs(&p);
 }
 
+bool run_is_on_nodes(const struct hes_run *run)
+{
+	char path[HES_JOURNAL_PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/" RUN_HEAD_LOCK, run->folder);
+	return !access(path, F_OK);
+}
+
 int run_plan_key(const char *path, const char *node, uint64_t *out, struct hes_err *err)
 {
 	char *text;

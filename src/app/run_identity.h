@@ -12,6 +12,10 @@
 /** Whether the process that carries out a run lives on this machine. */
 bool run_is_alive(const struct hes_run *run);
 
+#define RUN_HEAD_LOCK "head.lock" /* in the folder of a run on several nodes */
+/** Whether a head of several nodes carries out a run. */
+bool run_is_on_nodes(const struct hes_run *run);
+
 /** A hash that names the plan in a file, on a node, in the journal. @param node  NULL: all nodes */
 int run_plan_key(const char *path, const char *node, uint64_t *out, struct hes_err *err);
 /** The same of a round: two rounds may have the same plan, in files of different names. */

@@ -17,8 +17,6 @@
 #include "heshare/gpu_type.h"
 #include "heshare/run.h"
 
-#define HEAD_LOCK_FILE "head.lock" /* in the folder of a run on several nodes */
-
 /** The caller owns everything. */
 struct head_request {
 	const struct launcher *launcher;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "app/run_identity.h"
 #include "cluster/head_state.h"
 
 #define LOCK_WAIT_S 60
@@ -33,10 +34,10 @@ static int lock_folder(struct head *h, struct hes_err *err)
 	int rc;
 
 	/* Who may not write it cannot lock it. */
-	h->lock = openat(h->folder.fd, HEAD_LOCK_FILE,
+	h->lock = openat(h->folder.fd, RUN_HEAD_LOCK,
 			 O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (h->lock < 0)
-		return hes_fail(err, -errno, "%s/" HEAD_LOCK_FILE ": %s", h->run->folder,
+		return hes_fail(err, -errno, "%s/" RUN_HEAD_LOCK ": %s", h->run->folder,
 				strerror(errno));
 	for (int waited = 0;
 	     (rc = try_lock(h->lock)) == -EAGAIN && h->run->id && waited < LOCK_WAIT_S * 10;
@@ -51,7 +52,7 @@ static int lock_folder(struct head *h, struct hes_err *err)
 		return hes_fail(err, -EBUSY, "%s: another process carries out a run in this folder",
 				h->run->folder);
 	return rc ? hes_fail(err, rc,
-			     "%s/" HEAD_LOCK_FILE
+			     "%s/" RUN_HEAD_LOCK
 			     ": it cannot be locked, so another head could not be seen: %s",
 			     h->run->folder, strerror(-rc))
 		  : 0;

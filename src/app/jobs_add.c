@@ -1,0 +1,451 @@
+/*
+ * jobs_add.c - add jobs to a run; see jobs_add.h. jobs_add_place.c places them.
+ */
+#include "app/jobs_add.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/catalogue.h"
+#include "app/jobs_commands.h"
+#include "app/jobs_load.h"
+#include "app/known_files.h"
+#include "app/plan_request.h"
+#include "app/run_identity.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+#define STORE_WAIT_MS 10000
+#define TAKE_WAIT_S   60
+#define MOST_AGAIN    100
+
+/* --- the run --- */
+
+static int load_run(struct hes_app_add *a, struct hes_err *err)
+{
+	const int64_t id = a->o->run;
+	struct hes_run run = { 0 };
+	int rc = app_store_open(a->o->app, a->o->store, HES_STORE_WRITE, STORE_WAIT_MS, &a->store,
+				err);
+
+	if (!rc) {
+		rc = app_store_check_trust(a->store, run_user_behind_sudo(a->o->app), err);
+		if (rc)
+			hes_fail_in(err, "runs take no jobs from a store that other users can "
+					 "change");
+	}
+	if (!rc)
+		rc = hes_journal_open(a->store, &a->journal, err);
+	if (!rc)
+		rc = hes_journal_run(a->journal, id, &run, err);
+	if (!rc && run_is_on_nodes(&run))
+		rc = hes_fail(err, -ENOTSUP,
+			      "run %" PRId64 " of %s is on several nodes, which take no more jobs: "
+			      "plan them in a run of their own",
+			      id, run_plan_name(&run));
+	if (!rc && (run.state == HES_RUN_DONE || run.state == HES_RUN_FAILED))
+		rc = hes_fail(err, -ESHUTDOWN,
+			      "run %" PRId64
+			      " is over, so no job can be added: plan the jobs and run them",
+			      id);
+	/* In this order: the view has the rows of all that were added before. */
+	if (!rc)
+		rc = hes_journal_added(a->journal, id, 0, &a->before, &a->n_before, err);
+	return rc ? rc : run_view_load(a->journal, &run, &a->view, err);
+}
+
+/* Whether the plan's file is still that of the run, for whatever nodes. */
+static int check_plan(const struct hes_app_add *a, struct hes_err *err)
+{
+	const struct hes_run *run = &a->view.run;
+	const char *node = NULL;
+	uint64_t key;
+	int rc = run_plan_key(run->plan, NULL, &key, err);
+
+	for (size_t g = 0; g < a->fleet.n && !rc && key != run->plan_key; g++) {
+		if (node && strcmp(node, a->fleet.gpus[g].node) == 0)
+			continue;
+		node = a->fleet.gpus[g].node;
+		rc = run_plan_key(run->plan, node, &key, err);
+	}
+	if (rc || key == run->plan_key)
+		return rc;
+	return hes_fail(err, -ESTALE,
+			"%s: it has changed since run %" PRId64
+			" began, so the jobs that wait are not known",
+			run->plan, run->id);
+}
+
+static bool run_has_gpu(const struct run_view *v, const char *name)
+{
+	for (size_t i = 0; i < v->n_gpus; i++)
+		if (strcmp(v->gpus[i].gpu, name) == 0)
+			return true;
+	return false;
+}
+
+/* In plans with batches, jobs that were added with one planned start are a batch. @return whether
+ * the job joined the last one */
+static bool join_batch(const struct hes_app_add *a, struct hes_queue *q, const struct hes_batch *b)
+{
+	struct hes_batch *last = q->n ? &q->batches[q->n - 1] : NULL;
+
+	if (!last || q->together || last->jobs[0].job < a->planned.n ||
+	    last->start_us != b->start_us || last->n == HES_MAX_SHARING)
+		return false;
+	last->jobs[last->n++] = b->jobs[0];
+	last->end_us = last->end_us > b->end_us ? last->end_us : b->end_us;
+	last->energy_mj += b->energy_mj;
+	return true;
+}
+
+/* Insert a job that was added before, as the runner does. */
+static int insert_before(struct hes_app_add *a, size_t i)
+{
+	const struct hes_run_added *row = &a->before[i];
+	const long gpu = hes_fleet_find(&a->mine, row->gpu);
+	struct hes_batch b;
+	struct hes_queue *q;
+	size_t at = 0;
+	int rc;
+
+	if (gpu < 0)
+		return 0;
+	b = (struct hes_batch){
+		.clock_mhz = hes_gpu_type_clock(a->mine.gpus[gpu].type, row->clock_mhz),
+		.unlocked = !row->clock_mhz,
+		.n = 1,
+		.start_us = row->planned_start_us,
+		.end_us = row->planned_end_us,
+		.energy_mj = row->planned_mj,
+		.jobs = { { .job = (uint32_t)(a->planned.n + i),
+			    .sm_pct = row->sm_pct,
+			    .start_us = row->planned_start_us,
+			    .end_us = row->planned_end_us,
+			    .activity_mw = row->activity_mw,
+			    .energy_mj = row->planned_mj } },
+	};
+	q = &a->merged.queues[gpu];
+	if (join_batch(a, q, &b))
+		return 0;
+	rc = hes_plan_append(&a->merged, (size_t)gpu, &b);
+	if (rc)
+		return rc;
+	if (q->n == 1) {
+		q->together = row->together;
+		q->shares_pct = row->shares_pct;
+	}
+	while (at + 1 < q->n && strcmp(a->all.v[q->batches[at].jobs[0].job].id, row->before) != 0)
+		at++;
+	memmove(&q->batches[at + 1], &q->batches[at], (q->n - 1 - at) * sizeof(b));
+	q->batches[at] = b;
+	return 0;
+}
+
+/* The run's part of the plan with the jobs that were added before. A GPU that runs one job at a
+ * time has no MPS. */
+static int merge_plan(struct hes_app_add *a, struct hes_err *err)
+{
+	size_t n = 0;
+	int rc = hes_plan_init(&a->merged, a->mine.n);
+
+	memcpy(a->merged.policy, a->plan.policy, sizeof(a->plan.policy));
+	memcpy(a->merged.prefer, a->plan.prefer, sizeof(a->plan.prefer));
+	a->merged.seed = a->plan.seed;
+	for (size_t g = 0; g < a->fleet.n && !rc; g++) {
+		const struct hes_queue *q = &a->plan.queues[g];
+
+		if (n == a->mine.n || strcmp(a->fleet.gpus[g].name, a->mine.gpus[n].name) != 0)
+			continue;
+		for (size_t i = 0; i < q->n && !rc; i++)
+			rc = hes_plan_append(&a->merged, n, &q->batches[i]);
+		a->merged.queues[n].together = q->together;
+		a->merged.queues[n].shares_pct = q->shares_pct;
+		if (q->together == 1)
+			((struct hes_gpu_type *)(uintptr_t)a->fleet.gpus[g].type)->alone = true;
+		n++;
+	}
+	for (size_t i = 0; i < a->n_before && !rc; i++)
+		rc = insert_before(a, i);
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", a->all.n) : 0;
+}
+
+static int load_plan(struct hes_app_add *a, struct hes_err *err)
+{
+	const char *plan = a->view.run.plan;
+	int rc = app_catalogue_load(a->o->app, a->o->catalogue, true, &a->catalogue, err);
+
+	if (!rc && a->o->default_clock)
+		app_catalogue_hold_default_clocks(&a->catalogue);
+	if (!rc)
+		rc = hes_file_check_plain(plan, err);
+	if (!rc)
+		rc = hes_plan_subjects(plan, &a->catalogue, &a->fleet, &a->planned, err);
+	/* The power limits that are set now count, not those of the plan. */
+	for (size_t i = 0; i < a->fleet.n_limited; i++)
+		hes_gpu_type_limit(&a->fleet.limited[i],
+				   hes_gpu_type_find(&a->catalogue, a->fleet.limited[i].name, NULL)
+					   ->power_limit_mw);
+	if (!rc)
+		rc = check_plan(a, err);
+	if (!rc && !a->planned.n)
+		rc = hes_fail(err, -ENOENT,
+			      "%s does not hold its jobs, so none can be added to its runs", plan);
+	if (!rc)
+		rc = hes_plan_load(plan, &a->fleet, &a->planned, &a->plan, err);
+	a->mine.gpus = calloc(a->fleet.n + 1, sizeof(*a->mine.gpus));
+	if (!rc && !a->mine.gpus)
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", a->fleet.n);
+	for (size_t g = 0; g < a->fleet.n && !rc; g++)
+		if (run_has_gpu(&a->view, a->fleet.gpus[g].name))
+			a->mine.gpus[a->mine.n++] = a->fleet.gpus[g];
+	return rc;
+}
+
+/* --- the new jobs --- */
+
+static bool run_has_job(const struct run_view *v, const char *id)
+{
+	for (size_t i = 0; i < v->n_jobs; i++)
+		if (strcmp(v->jobs[i].job, id) == 0)
+			return true;
+	return false;
+}
+
+static bool file_has_job(const struct hes_jobs *jobs, const char *id, size_t except)
+{
+	for (size_t k = 0; k < jobs->n; k++)
+		if (k != except && strcmp(jobs->v[k].id, id) == 0 &&
+		    !hes_job_is_numbered(&jobs->v[k], k))
+			return true;
+	return false;
+}
+
+/* Ids that only count the rows of the file go on from the run's. */
+static void number_jobs(const struct run_view *v, struct hes_jobs *jobs)
+{
+	size_t number = v->n_jobs;
+
+	for (size_t i = 0; i < jobs->n && jobs->made_ids; i++) {
+		char *id = jobs->v[i].id;
+
+		if (hes_job_is_numbered(&jobs->v[i], i))
+			do
+				snprintf(id, HES_NAME_MAX, "%zu", ++number);
+			while (run_has_job(v, id) || file_has_job(jobs, id, i));
+	}
+}
+
+static int check_job(const struct hes_app_add *a, const struct hes_job *job, struct hes_err *err)
+{
+	if (run_has_job(&a->view, job->id))
+		return hes_fail(err, -EEXIST,
+				"run %" PRId64
+				" has a job %s already; give the new one another name",
+				a->view.run.id, job->id);
+	if (job->user[0])
+		return hes_fail(err, -EPERM,
+				"job %s is to run as %s; jobs with a user of their own cannot be "
+				"added, plan them instead",
+				job->id, job->user);
+	return 0;
+}
+
+/* They arrive now. */
+static int load_jobs(struct hes_app_add *a, struct hes_err *err)
+{
+	const struct jobs_file_commands *c = &a->o->commands;
+	const int64_t now_us = a->view.now_us;
+	int rc = app_jobs_load(a->o->app, c->pattern, a->o->jobs, true, &a->new, err);
+
+	if (!rc)
+		number_jobs(&a->view, &a->new);
+	for (size_t i = 0; i < a->new.n && !rc; i++) {
+		struct hes_job *job = &a->new.v[i];
+
+		rc = check_job(a, job, err);
+		job->deadline_us += job->has_deadline ? now_us - job->arrival_us : 0;
+		job->arrival_us = now_us;
+	}
+	/* Without a pattern of their own, they have the run's. */
+	if (!rc && (c->progress || a->view.run.progress[0]))
+		rc = hes_jobs_set_progress(a->new.v, a->new.n, "--progress",
+					   c->progress ? c->progress : a->view.run.progress, err);
+	return rc ? rc
+		  : run_commands_load(a->o->app, &a->new, c->list, c->pattern, &a->commands, err);
+}
+
+static int join_jobs(struct hes_app_add *a, struct hes_err *err)
+{
+	a->all.v = calloc(a->planned.n + a->n_before + a->new.n + 1, sizeof(*a->all.v));
+	if (!a->all.v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", a->new.n);
+	for (size_t i = 0; i < a->planned.n; i++)
+		a->all.v[a->all.n++] = a->planned.v[i];
+	for (size_t i = 0; i < a->n_before; i++)
+		a->all.v[a->all.n++] = a->before[i].job;
+	for (size_t i = 0; i < a->new.n; i++)
+		a->all.v[a->all.n++] = a->new.v[i];
+	return 0;
+}
+
+static int write_rows(const struct hes_app_add *a, struct hes_err *err)
+{
+	const int64_t now_us = a->view.now_us > 0 ? a->view.now_us : 1,
+		      after = a->n_before ? a->before[a->n_before - 1].id : 0;
+
+	return hes_journal_add(a->journal, a->view.run.id, a->rows, a->new.n, now_us, after,
+			       a->busy_us, err);
+}
+
+/* On the GPUs of the run's plan. */
+static int check_memory(struct hes_app_add *a, struct hes_err *err)
+{
+	char plan[JOBS_FILE_PLAN_MAX];
+	int rc = app_catalogue_load(a->o->app, a->o->catalogue, true, &a->catalogue, err);
+
+	jobs_file_plan(&a->view.run, plan);
+	if (!rc)
+		rc = hes_plan_subjects(plan, &a->catalogue, &a->fleet, &a->planned, err);
+	return rc ? rc : app_check_memory(&a->fleet, &a->new, err);
+}
+
+/* Plan them as things are now, on the run's GPUs. */
+static int place(struct hes_app_add *a, struct hes_err *err)
+{
+	const struct app_known_from from = { .app = a->o->app,
+					     .store = a->o->store,
+					     .predictor = a->o->predictor,
+					     .profiles = a->o->profiles,
+					     .jobs = &a->all };
+	const bool file = a->o->predictor != NULL;
+	int rc = join_jobs(a, err);
+
+	if (!rc)
+		rc = merge_plan(a, err);
+	if (!rc)
+		rc = app_known_load(&from, &a->catalogue, &a->mine, &a->known, err);
+	if (rc)
+		return rc;
+	hes_jobs_take_measured(&a->all, &a->known.measured);
+	app_known_fit(&a->known, file, a->catalogue.types, a->catalogue.n);
+	app_known_fit(&a->known, file, a->fleet.limited, a->fleet.n_limited);
+	return jobs_add_place(a, err);
+}
+
+/* The planner inside of a run of a jobs file places them. */
+static int leave_unplaced(struct hes_app_add *a, struct hes_err *err)
+{
+	int rc = check_memory(a, err);
+
+	for (size_t i = 0; i < a->new.n && !rc; i++) {
+		a->rows[i] = (struct hes_run_added){ .job = a->new.v[i], .sm_pct = 100 };
+		a->rows[i].job.command = a->commands[i];
+	}
+	return rc;
+}
+
+static int allocate_rows(struct hes_app_add *a, struct hes_err *err)
+{
+	a->rows = calloc(a->new.n + 1, sizeof(*a->rows));
+	a->busy_us = calloc(a->new.n + 1, sizeof(*a->busy_us));
+	return a->rows && a->busy_us
+		       ? 0
+		       : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", a->new.n);
+}
+
+/* Write the jobs into the journal. @return -EAGAIN others added jobs meanwhile */
+static int add(struct hes_app_add *a, struct hes_err *err)
+{
+	bool of_jobs;
+	int rc = load_run(a, err);
+
+	if (rc)
+		return rc;
+	of_jobs = jobs_file_has_run(&a->view.run);
+	rc = of_jobs ? 0 : load_plan(a, err);
+	if (!rc)
+		rc = load_jobs(a, err);
+	if (!rc)
+		rc = allocate_rows(a, err);
+	if (!rc)
+		rc = of_jobs ? leave_unplaced(a, err) : place(a, err);
+	return rc ? rc : write_rows(a, err);
+}
+
+int hes_app_jobs_add(struct hes_app_add *a, const struct hes_app_add_options *o,
+		     struct hes_err *err)
+{
+	int rc = -EAGAIN;
+
+	/* Others added jobs meanwhile: place these behind them. */
+	for (int i = 0; rc == -EAGAIN && i <= MOST_AGAIN; i++) {
+		if (i)
+			hes_app_add_close(a);
+		*a = (struct hes_app_add){ .o = o };
+		rc = add(a, err);
+	}
+	if (!rc)
+		a->taken = a->view.runner == RUN_VIEW_ALIVE || a->view.runner == RUN_VIEW_ELSEWHERE
+				   ? HES_APP_TAKEN_LATER
+				   : HES_APP_TAKEN_AT_RESUME;
+	return rc;
+}
+
+/* --- handed over --- */
+
+int hes_app_jobs_await(struct hes_app_add *a, struct hes_err *err)
+{
+	static const struct timespec nap = { 0, 100000000 };
+	const double from_s = hes_monotonic_s();
+	struct hes_run run;
+	size_t left = 1;
+	int rc;
+
+	if (a->taken != HES_APP_TAKEN_LATER)
+		return 0;
+	while (!(rc = hes_journal_added_waiting(a->journal, a->view.run.id, &left, err)) && left) {
+		rc = hes_journal_run(a->journal, a->view.run.id, &run, err);
+		if (rc)
+			break;
+		if (run.state != HES_RUN_GOING || !run_is_alive(&run)) {
+			a->taken = HES_APP_TAKEN_AT_RESUME;
+			return 0;
+		}
+		if (hes_monotonic_s() - from_s > TAKE_WAIT_S)
+			return hes_fail(err, -ETIMEDOUT,
+					"the jobs are in the journal of run %" PRId64
+					", but its process %" PRId64 " has not taken them "
+					"for %d s; it takes them later, or at --resume",
+					run.id, run.runner.pid, TAKE_WAIT_S);
+		nanosleep(&nap, NULL);
+	}
+	if (!rc && !left)
+		a->taken = HES_APP_TAKEN;
+	return rc;
+}
+
+void hes_app_add_close(struct hes_app_add *a)
+{
+	free(a->rows);
+	free(a->busy_us);
+	run_commands_free(a->commands, a->new.n);
+	hes_known_free(&a->known);
+	free(a->all.v);
+	hes_plan_finish(&a->merged);
+	hes_plan_finish(&a->plan);
+	hes_run_added_free(a->before, a->n_before);
+	hes_jobs_free(&a->new);
+	hes_jobs_free(&a->planned);
+	free(a->mine.gpus);
+	hes_fleet_free(&a->fleet);
+	hes_catalogue_free(&a->catalogue);
+	run_view_free(&a->view);
+	hes_journal_close(a->journal);
+	hes_store_close(a->store);
+}
