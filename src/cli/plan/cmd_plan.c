@@ -176,25 +176,13 @@ static void find_clocks(const struct hes_queue *q, const struct hes_batch *b, ui
 	*low = *low < *high ? *low : *high;
 }
 
-static void print_batch(const struct hes_queue *q, const struct hes_batch *b,
-			const struct hes_jobs *jobs)
+/* "a resnet50 30 %, b ..." @return NULL without memory; to free() */
+static char *jobs_text(const struct hes_queue *q, const struct hes_batch *b,
+		       const struct hes_jobs *jobs)
 {
-	char start[HES_QUANTITY_MAX], end[HES_QUANTITY_MAX], energy[HES_QUANTITY_MAX], clock[32],
-		*list = NULL;
-	uint32_t low, high;
-	FILE *f = open_memstream(&list, &(size_t){ 0 });
-	int at;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &(size_t){ 0 });
 
-	find_clocks(q, b, &low, &high);
-	if (b->unknown)
-		snprintf(clock, sizeof(clock), "unlocked");
-	else if (low < high)
-		snprintf(clock, sizeof(clock), "%" PRIu32 "-%" PRIu32, low, high);
-	else
-		snprintf(clock, sizeof(clock), "%" PRIu32, high);
-	at = printf("  %11s  %11s  %9s  %7s  ", hes_time_text(start, (double)b->start_us),
-		    hes_time_text(end, (double)b->end_us), clock,
-		    b->unknown ? "" : hes_energy_text(energy, (double)b->energy_mj));
 	for (uint32_t i = 0; f && i < b->n; i++) {
 		const struct hes_job *j = &jobs->v[b->jobs[i].job];
 
@@ -203,10 +191,37 @@ static void print_batch(const struct hes_queue *q, const struct hes_batch *b,
 		if (b->n > 1 || q->together > 0)
 			fprintf(f, " %" PRIu32 " %%", b->jobs[i].sm_pct);
 	}
-	if (f && !fclose(f))
-		terminal_wrap(stdout, list, at, at, terminal_width());
+	if (f)
+		fclose(f);
+	return text;
+}
+
+/* @param b  NULL: the GPU is idle */
+static void batch_row(struct table *t, const struct hes_gpu *g, const struct hes_queue *q,
+		      const struct hes_batch *b, const struct hes_jobs *jobs)
+{
+	char *list = b ? jobs_text(q, b, jobs) : NULL, clock[32] = "-";
+	uint32_t low = 0, high = 0;
+
+	if (b)
+		find_clocks(q, b, &low, &high);
+	if (b)
+		snprintf(clock, sizeof(clock),
+			 b->unknown   ? "unlocked"
+			 : low < high ? "%" PRIu32 "-%" PRIu32
+				      : "%" PRIu32,
+			 low, high);
+	const struct cell row[] = {
+		cell_text(NULL, "GPU", g->name),
+		cell_if(b, cell_time(NULL, "start", b ? (double)b->start_us : 0)),
+		cell_if(b, cell_time(NULL, "end", b ? (double)b->end_us : 0)),
+		cell_shown(cell_count(NULL, "MHz", 0), clock),
+		cell_if(b && !b->unknown,
+			cell_energy(NULL, "energy", b ? (double)b->energy_mj : 0)),
+		cell_text(NULL, "jobs", b ? list : "idle"),
+	};
+	TABLE_ROW(t, row);
 	free(list);
-	putchar('\n');
 }
 
 /* What was not given, and how the jobs are known, in one line. */
@@ -263,25 +278,44 @@ static void print_totals(const struct inputs *in, const struct hes_plan *p)
 	       hes_energy_text(second, (double)t->fleet_energy_mj));
 }
 
+/* " (4 T4, 2 V100-PCIe-32)" */
+static void print_types(const struct hes_fleet *f)
+{
+	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const size_t n = hes_fleet_types(f, types, HES_KNOWN_TYPES);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t gpus = 0;
+
+		for (size_t g = 0; g < f->n; g++)
+			gpus += f->gpus[g].type == types[i];
+		printf("%s%zu %s", i ? ", " : " (", gpus, types[i]->name);
+	}
+	puts(")");
+}
+
 static void print_plan(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
 {
 	char first[HES_QUANTITY_MAX];
+	struct table t = { 0 };
 
-	printf("  %11s  %11s  %9s  %7s  %s\n", "start", "end", "clock MHz", "energy", "jobs");
 	for (size_t g = 0; g < p->n_gpus; g++) {
 		const struct hes_queue *q = &p->queues[g];
+		const struct hes_gpu *gpu = &in->planner.fleet->gpus[g];
 
-		printf("%s  %s%s\n", in->planner.fleet->gpus[g].name,
-		       in->planner.fleet->gpus[g].type->name, q->n ? "" : "  idle");
+		if (!q->n)
+			batch_row(&t, gpu, q, NULL, &in->jobs);
 		for (size_t b = 0; b < q->n; b++)
-			print_batch(q, &q->batches[b], &in->jobs);
+			batch_row(&t, gpu, q, &q->batches[b], &in->jobs);
 	}
-	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy,
+	cli_print_table(&t, stdout, 0);
+	printf("\n%s%s%s: %zu job%s on %zu GPU%s", p->policy,
 	       !*p->prefer                    ? ""
 	       : in->planner.policy->variants ? ":"
 					      : ", prefers ",
 	       p->prefer, in->jobs.n, hes_s(in->jobs.n), in->planner.fleet->n,
 	       hes_s(in->planner.fleet->n));
+	print_types(in->planner.fleet);
 	print_totals(in, p);
 	if (p->evaluations)
 		printf("searched: %" PRIu64 " evaluation%s; planned in %s\n", p->evaluations,

@@ -48,54 +48,42 @@ static const struct opt add_opts[] = {
 };
 /* clang-format on */
 
-static int print_json(const struct hes_app_add *a)
+static struct table jobs_table(const struct hes_app_add *a)
 {
-	json_t *jobs = json_array();
+	struct table t = { 0 };
 
 	for (size_t i = 0; i < a->new.n; i++) {
-		const struct hes_run_added *row = &a->rows[i];
+		const struct hes_run_added *j = &a->rows[i];
+		const bool placed = *j->gpu;
+		const struct cell row[] = {
+			cell_text("job", "job", j->job.id),
+			cell_text("workload", NULL, j->job.workload),
+			cell_text("gpu", "GPU", placed ? j->gpu : NULL),
+			cell_if(placed, cell_count("sm_pct", "SM %", j->sm_pct)),
+			cell_if(j->clock_mhz, cell_count("clock_mhz", "MHz", j->clock_mhz)),
+			cell_if(placed, cell_time("planned_start_s", "planned start",
+						  (double)j->planned_start_us)),
+			cell_if(placed,
+				cell_time("planned_end_s", "end", (double)j->planned_end_us)),
+			cell_if(placed, cell_energy("planned_j", "energy", (double)j->planned_mj)),
+		};
 
-		const bool placed = *row->gpu;
-
-		json_array_append_new(
-			jobs,
-			json_pack("{s:s, s:s, s:s*, s:o, s:o, s:o, s:o, s:o}", "job", row->job.id,
-				  "workload", row->job.workload, "gpu", placed ? row->gpu : NULL,
-				  "sm_pct", cli_json_maybe(placed, row->sm_pct), "clock_mhz",
-				  cli_json_maybe(row->clock_mhz, row->clock_mhz), "planned_start_s",
-				  cli_json_maybe(placed, (double)row->planned_start_us * 1e-6),
-				  "planned_end_s",
-				  cli_json_maybe(placed, (double)row->planned_end_us * 1e-6),
-				  "planned_j",
-				  cli_json_maybe(placed, (double)row->planned_mj * 1e-3)));
+		TABLE_ROW(&t, row);
 	}
-	return cli_print_json("heshare-add",
-			      json_pack("{s:I, s:b, s:o}", "run", (json_int_t)a->view.run.id,
-					"taken", a->taken == HES_APP_TAKEN, "jobs", jobs));
+	return t;
 }
 
-static int print_text(const struct hes_app_add *a)
+static int print_out(const struct hes_app_add *a, bool json)
 {
 	const struct hes_run *run = &a->view.run;
-	char from[HES_QUANTITY_MAX], until[HES_QUANTITY_MAX];
+	struct table jobs = jobs_table(a);
 
-	for (size_t i = 0; i < a->new.n; i++) {
-		const struct hes_run_added *row = &a->rows[i];
-
-		if (!*row->gpu)
-			continue;
-		hes_visible_put(stdout, 16, row->job.id);
-		putchar(' ');
-		hes_visible_put(stdout, 16, row->gpu);
-		printf(" %3" PRIu32 " %% ", row->sm_pct);
-		if (row->clock_mhz)
-			printf("%5" PRIu32 " MHz", row->clock_mhz);
-		else
-			printf("%9s", "unlocked");
-		printf("  planned from %s to %s\n",
-		       hes_time_text(from, (double)row->planned_start_us),
-		       hes_time_text(until, (double)row->planned_end_us));
-	}
+	if (json)
+		return cli_print_json("heshare-add",
+				      json_pack("{s:I, s:b, s:o}", "run", (json_int_t)run->id,
+						"taken", a->taken == HES_APP_TAKEN, "jobs",
+						table_json(&jobs)));
+	cli_print_table(&jobs, stdout, 0);
 	printf("%zu job%s %s run %" PRId64, a->new.n, hes_s(a->new.n),
 	       a->taken == HES_APP_TAKEN ? "added to" : "written for", run->id);
 	if (a->taken == HES_APP_TAKEN_AT_RESUME)
@@ -146,7 +134,7 @@ static int run_add(const void *opts, int n_args, char **args)
 	if (rc)
 		rc = cli_fail("add", &err);
 	else
-		rc = o->json ? print_json(&a) : print_text(&a);
+		rc = print_out(&a, o->json);
 	hes_app_add_close(&a);
 	return rc;
 }
