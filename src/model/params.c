@@ -14,7 +14,8 @@
 #include "base/texts.h"
 #include "base/yaml.h"
 
-/* name, least, most: the one list of each kind's parameters. */
+/* name, least, most: the one list of each kind's parameters. Files of older versions lack those
+ * that are called later ones. */
 /* clang-format off */
 #define WORKLOAD_PARAMS(X) \
 	X(host_us, 0, 1e9) \
@@ -50,12 +51,16 @@
 	X(volt_bend, 0.3, 5) \
 	X(limiter_ms, 0, 1e5)
 
+#define LATER_GPU_PARAMS(X) X(interference, 0, 100)
+
 #define NATURE_PARAMS(X) \
 	X(sm_sharpness, 0.5, 50) \
 	X(host_sharpness, 0.5, 50) \
 	X(fp32_reach, 0.1, 3) \
 	X(transfer_interference, 0, 10) \
 	X(host_interference, 0, 10)
+
+#define LATER_NATURE_PARAMS(X) X(crowding, 0, 1)
 /* clang-format on */
 
 #define WORKLOAD_ROW(m, lo, hi) { #m, offsetof(struct hes_workload, m), lo, hi },
@@ -69,10 +74,11 @@ const struct hes_param hes_gpu_params[] = {
 	{ "rate_fp32", offsetof(struct hes_gpu_physics, rate[HES_MATH_FP32]), 1, 1e6 },
 	{ "rate_tf32", offsetof(struct hes_gpu_physics, rate[HES_MATH_TF32]), 0, 1e6 },
 	{ "rate_fp16", offsetof(struct hes_gpu_physics, rate[HES_MATH_FP16]), 1, 1e6 },
-	GPU_PARAMS(GPU_ROW)
+	GPU_PARAMS(GPU_ROW) LATER_GPU_PARAMS(GPU_ROW)
 };
 const size_t hes_gpu_param_count = COUNT(hes_gpu_params);
-const struct hes_param hes_nature_params[] = { NATURE_PARAMS(NATURE_ROW) };
+const struct hes_param hes_nature_params[] = { NATURE_PARAMS(NATURE_ROW)
+						       LATER_NATURE_PARAMS(NATURE_ROW) };
 const size_t hes_nature_param_count = COUNT(hes_nature_params);
 
 static const cyaml_strval_t math_names[] = {
@@ -103,8 +109,12 @@ struct doc {
 			  struct hes_workload, m),
 #define GPU_FIELD(m, lo, hi) \
 	CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_gpu_physics, m),
+#define LATER_GPU_FIELD(m, lo, hi) \
+	CYAML_FIELD_FLOAT(#m, CYAML_FLAG_OPTIONAL, struct hes_gpu_physics, m),
 #define NATURE_FIELD(m, lo, hi) \
 	CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_nature, m),
+#define LATER_NATURE_FIELD(m, lo, hi) \
+	CYAML_FIELD_FLOAT(#m, CYAML_FLAG_OPTIONAL, struct hes_nature, m),
 /* clang-format on */
 
 static const cyaml_schema_field_t factors_fields[] = {
@@ -139,10 +149,11 @@ static const cyaml_schema_field_t gpu_fields[] = {
 			  rate[HES_MATH_TF32]),
 	CYAML_FIELD_FLOAT("rate_fp16", CYAML_FLAG_DEFAULT, struct hes_gpu_physics,
 			  rate[HES_MATH_FP16]),
-	GPU_PARAMS(GPU_FIELD) CYAML_FIELD_END
+	GPU_PARAMS(GPU_FIELD) LATER_GPU_PARAMS(LATER_GPU_FIELD) CYAML_FIELD_END
 };
 
-static const cyaml_schema_field_t nature_fields[] = { NATURE_PARAMS(NATURE_FIELD) CYAML_FIELD_END };
+static const cyaml_schema_field_t nature_fields[] = { NATURE_PARAMS(
+	NATURE_FIELD) LATER_NATURE_PARAMS(LATER_NATURE_FIELD) CYAML_FIELD_END };
 
 static const cyaml_schema_field_t held_out_fields[] = {
 	CYAML_FIELD_STRING("workload", CYAML_FLAG_DEFAULT, struct hes_held_out, workload, 1),
@@ -260,6 +271,8 @@ static int check(const char *file, struct hes_model *m, struct hes_err *err)
 					m->gpus[i].type);
 		rc = check_params(file, "gpu", m->gpus[i].type, &m->gpus[i], hes_gpu_params,
 				  hes_gpu_param_count, err);
+		if (m->gpus[i].interference == 0)
+			m->gpus[i].interference = 1;
 	}
 	for (size_t i = 0; !rc && i < m->n_workloads; i++) {
 		struct hes_workload *w = &m->workloads[i];

@@ -22,7 +22,10 @@
 #define MOST_WARPS  0.45
 #define FULL_BLOCKS 1.5
 #define WINOGRAD_SAVING \
-	(1 - 1 / 2.25)  /* of the multiplications: F(2x2, 3x3) of Lavin and Gray, CVPR 2016 */
+	(1 - 1 / 2.25) /* of the multiplications: F(2x2, 3x3) of Lavin and Gray, CVPR 2016 */
+/* (6) SMs that jobs want too much, of the GPU, from which on no two kernels fit next to each other.
+ */
+#define FULL_TURNS 0.6
 #define NEGLIGIBLE 1e-3 /* ratio at which a smooth maximum is the larger value */
 #define MAX_ROUNDS 60
 /* change of a time fraction at which the fixed point has converged */
@@ -38,7 +41,8 @@ struct state {
 	double fixed_gb; /* DRAM traffic of an iteration: that which L2 cannot save, and ... */
 	double item_gb;  /* ... what L2 would save if all fitted */
 	double set_mib;  /* working set */
-	double gaps_s;   /* launch gaps */
+	double kernels;
+	double gaps_s; /* launch gaps */
 	double host_s;
 	double copy_s;  /* copies over PCIe, GPU idle */
 	double items_s; /* host work of each item, GPU idle */
@@ -109,6 +113,7 @@ static void prepare(const struct hes_model *m, const struct gpu *b, const struct
 		.fixed_gb = w->traffic_mib / HES_MIB_PER_GB,
 		.item_gb = w->traffic_mib_per_item * items / HES_MIB_PER_GB,
 		.set_mib = w->working_set_mib * batch,
+		.kernels = w->kernels,
 		.gaps_s = w->kernels * b->p->launch_us * 1e-6,
 		.host_s = w->host_us * host * 1e-6,
 		.copy_s = batch * w->copy_mib_per_item / HES_MIB_PER_GB / b->p->pcie_gbs,
@@ -120,15 +125,37 @@ static void prepare(const struct hes_model *m, const struct gpu *b, const struct
 
 /* The load of a job's co-runners, as means over time. */
 struct pressure {
-	double sms;     /* SMs that their kernels occupy or wait for */
+	double sms; /* SMs that their kernels occupy or wait for */
+	/* Of those whose kernels are counted: one kernel of each, as far as they are busy; and the
+	 * mean one, by SMs. */
+	double kernels_s, kernel_s;
 	double draw;    /* part of the bandwidth they draw */
 	double busy;    /* how many of them have work on the GPU */
 	double serving; /* how many of them copy or run on the host */
 };
 
+static double running_s(const struct state *s)
+{
+	return s->compute_s + s->memory_s + s->gaps_s;
+}
+
+/*
+ * (6) How long a job waits for SMs: for time slices as long as its own work, for each part of the
+ * GPU that all want too much; or, with @crowding and where kernels are counted, in turns. Then each
+ * of its kernels waits for a kernel of each busy co-runner, as far as they do not fit next to it.
+ */
+static double wait_s(double crowding, const struct state *s, const struct pressure *o,
+		     double excess)
+{
+	if (crowding == 0 || s->kernels == 0 || o->kernel_s == 0)
+		return excess * running_s(s);
+	return crowding * s->kernels * fmin(excess / FULL_TURNS * o->kernel_s, o->kernels_s);
+}
+
 static struct pressure pressure_on(const struct gpu *b, size_t i)
 {
 	struct pressure o = { 0 };
+	double counted = 0;
 
 	for (size_t j = 0; j < b->n; j++) {
 		const struct state *s = &b->s[j];
@@ -136,10 +163,17 @@ static struct pressure pressure_on(const struct gpu *b, size_t i)
 		if (j == i)
 			continue;
 		o.sms += s->busy * s->sms;
+		if (s->kernels > 0) {
+			counted += s->busy * s->sms;
+			o.kernels_s += s->busy * running_s(s) / s->kernels;
+			o.kernel_s += s->busy * s->sms * running_s(s) / s->kernels;
+		}
 		o.draw += s->waiting * s->draw;
 		o.busy += s->busy;
 		o.serving += s->serving;
 	}
+	if (counted > 0)
+		o.kernel_s /= counted;
 	return o;
 }
 
@@ -149,7 +183,9 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 	const struct hes_nature *k = b->nature;
 	double squeeze = fmax(1, (s->sms + o->sms) / b->sms);
 	double drawn = s->draw / squeeze + o->draw; /* by all at the same instant */
-	double queue = fmax(1 + k->transfer_interference * fmax(0, drawn - s->draw), drawn);
+	double queue =
+		fmax(1 + b->p->interference * k->transfer_interference * fmax(0, drawn - s->draw),
+		     drawn);
 	double miss = s->set_mib > 0 ? s->set_mib / (s->set_mib + b->l2_mib) : 1;
 	double serial = s->items_s + s->copy_s * (1 + k->transfer_interference * o->busy) +
 			s->sync_s * (1 + k->host_interference * o->serving);
@@ -158,7 +194,7 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 	s->compute_s = s->gcycles / (ghz * s->sms);
 	s->traffic_gb = s->fixed_gb + s->item_gb * miss;
 	s->memory_s = s->traffic_gb / (b->bandwidth_gbs * s->draw) * queue;
-	s->gpu_s = (s->compute_s + s->memory_s + s->gaps_s) * squeeze;
+	s->gpu_s = running_s(s) + wait_s(k->crowding, s, o, squeeze - 1);
 	paced = soft_max(s->host_s, s->gpu_s, k->host_sharpness);
 	s->iteration_s = paced + serial;
 	paced += s->items_s + s->copy_s + s->sync_s;

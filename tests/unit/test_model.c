@@ -242,6 +242,32 @@ TEST(many_processes_on_the_whole_gpu_lose_neither_throughput_nor_power)
 }
 
 /* While a co-runner only adds pressure on transfers, a larger one slows a job no less. */
+/* In time slices both would be slowed down about alike. */
+TEST(without_shares_a_job_of_many_short_kernels_waits_for_long_ones)
+{
+	const struct hes_gpu_type *g = gpu("V100-SXM2-32");
+	const struct hes_model_job r[] = { { workload("mobilenetv2"), 64, 100 },
+					   { workload("vgg19"), 64, 100 } };
+	const struct hes_nature as_read = model->nature;
+	double slices[2], turns[2];
+
+	for (int i = 0; i < 2; i++) {
+		const struct hes_model_job set[] = { r[i], r[1 - i] };
+		struct hes_rate alone, together[2];
+
+		instant(g, 0, 0, &r[i], 1, &alone);
+		model->nature.crowding = 0;
+		instant(g, 0, 0, set, 2, together);
+		slices[i] = alone.iterations_per_s / together[0].iterations_per_s;
+		model->nature.crowding = .9;
+		instant(g, 0, 0, set, 2, together);
+		turns[i] = alone.iterations_per_s / together[0].iterations_per_s;
+		model->nature = as_read;
+	}
+	assert_true(turns[0] > 1.3 * slices[0] && turns[1] < .8 * slices[1]);
+	assert_true(turns[0] > 2 * turns[1]);
+}
+
 TEST(a_larger_share_of_the_co_runner_never_speeds_up_a_job)
 {
 	double before = INFINITY;
