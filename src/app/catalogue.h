@@ -52,4 +52,11 @@ int app_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_f
  * none. @return 0; -ERANGE */
 int app_cap_check(double cap_w, const struct hes_fleet *f, struct hes_err *err);
 
+/**
+ * GPU types by name, commas between them.
+ * @return how many were written to @out; -ENOENT, -E2BIG, -EEXIST
+ */
+int app_types(const char *list, const struct hes_catalogue *c, const struct hes_gpu_type **out,
+	      size_t max, struct hes_err *err);
+
 #endif

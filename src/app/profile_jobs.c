@@ -1,5 +1,5 @@
 /*
- * profile_jobs.c - the jobs that `heshare profile` runs, with their commands and co-runners.
+ * profile_jobs.c - the jobs that a profile runs, with their commands and co-runners.
  *
  * A command is one line for the shell with workload and batch size filled in. The store keeps it,
  * so --co-runners needs only a name the next time.
@@ -13,17 +13,15 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "cli/inputs/inputs.h"
 #include "app/jobs_load.h"
-#include "cli/cli.h"
-#include "cli/profile/profile.h"
+#include "app/profile.h"
 #include "heshare/job.h"
 
 #define MAX_BATCHES 32
 #define MAX_SETS    64
 #define ENDLESS     UINT64_C(1000000000) /* iterations */
 
-static int no_memory(struct hes_err *err)
+static int jobs_no_memory(struct hes_err *err)
 {
 	return hes_fail(err, -ENOMEM, "out of memory");
 }
@@ -39,7 +37,7 @@ static bool is_plain(const char *arg)
 }
 
 /* Append with a bound; @return false: it is full. */
-static bool append(char *out, size_t size, size_t *at, const char *text, size_t len)
+static bool text_append(char *out, size_t size, size_t *at, const char *text, size_t len)
 {
 	if (*at + len >= size)
 		return false;
@@ -49,27 +47,27 @@ static bool append(char *out, size_t size, size_t *at, const char *text, size_t 
 	return true;
 }
 
-static bool append_quoted(char *out, size_t size, size_t *at, const char *arg)
+static bool text_append_quoted(char *out, size_t size, size_t *at, const char *arg)
 {
-	bool fits = append(out, size, at, "'", 1);
+	bool fits = text_append(out, size, at, "'", 1);
 
 	for (; *arg && fits; arg++)
-		fits = *arg == '\'' ? append(out, size, at, "'\\''", 4)
-				    : append(out, size, at, arg, 1);
-	return fits && append(out, size, at, "'", 1);
+		fits = *arg == '\'' ? text_append(out, size, at, "'\\''", 4)
+				    : text_append(out, size, at, arg, 1);
+	return fits && text_append(out, size, at, "'", 1);
 }
 
-int profile_command_join(int n, char **args, char out[HES_POINT_COMMAND], struct hes_err *err)
+int profile_command_join(int n, char *const *args, char out[HES_POINT_COMMAND], struct hes_err *err)
 {
 	size_t at = 0, size = HES_POINT_COMMAND;
-	bool fits = append(out, size, &at, n > 1 ? "exec " : "", n > 1 ? 5 : 0);
+	bool fits = text_append(out, size, &at, n > 1 ? "exec " : "", n > 1 ? 5 : 0);
 
 	if (n == 1)
-		fits = append(out, size, &at, args[0], strlen(args[0]));
+		fits = text_append(out, size, &at, args[0], strlen(args[0]));
 	for (int i = 0; i < n && n > 1 && fits; i++) {
-		fits = append(out, size, &at, " ", i ? 1 : 0) &&
-		       (is_plain(args[i]) ? append(out, size, &at, args[i], strlen(args[i]))
-					  : append_quoted(out, size, &at, args[i]));
+		fits = text_append(out, size, &at, " ", i ? 1 : 0) &&
+		       (is_plain(args[i]) ? text_append(out, size, &at, args[i], strlen(args[i]))
+					  : text_append_quoted(out, size, &at, args[i]));
 	}
 	return fits ? 0
 		    : hes_fail(err, -E2BIG,
@@ -79,8 +77,8 @@ int profile_command_join(int n, char **args, char out[HES_POINT_COMMAND], struct
 
 /* {workload}, {batch} and {iterations}: more than are made before the job is ended, unless their
  * number is known */
-static int fill_in(const char *command, const char *workload, uint32_t batch_size,
-		   uint64_t iterations, char out[HES_POINT_COMMAND], struct hes_err *err)
+static int command_fill_in(const char *command, const char *workload, uint32_t batch_size,
+			   uint64_t iterations, char out[HES_POINT_COMMAND], struct hes_err *err)
 {
 	char batch[16], many[24];
 	size_t at = 0;
@@ -103,8 +101,8 @@ static int fill_in(const char *command, const char *workload, uint32_t batch_siz
 			with = many;
 			skip = 12;
 		}
-		fits = append(out, HES_POINT_COMMAND, &at, with ? with : c,
-			      with ? strlen(with) : 1);
+		fits = text_append(out, HES_POINT_COMMAND, &at, with ? with : c,
+				   with ? strlen(with) : 1);
 		c += skip;
 	}
 	if (!fits)
@@ -114,8 +112,8 @@ static int fill_in(const char *command, const char *workload, uint32_t batch_siz
 	return hes_check_name("the command", out, HES_POINT_COMMAND - 1, err);
 }
 
-static const struct hes_profiled *find_job(const struct profile_jobs *j, const char *workload,
-					   uint32_t batch_size)
+static const struct hes_profiled *jobs_find(const struct profile_jobs *j, const char *workload,
+					    uint32_t batch_size)
 {
 	for (size_t i = 0; i < j->n; i++)
 		if (j->v[i].batch_size == batch_size && strcmp(j->v[i].workload, workload) == 0)
@@ -123,9 +121,9 @@ static const struct hes_profiled *find_job(const struct profile_jobs *j, const c
 	return NULL;
 }
 
-static int add_job(struct profile_jobs *j, const char *workload, uint32_t batch_size,
-		   const char *command, uint64_t iterations, uint32_t memory_mib,
-		   struct hes_err *err)
+static int jobs_add(struct profile_jobs *j, const char *workload, uint32_t batch_size,
+		    const char *command, uint64_t iterations, uint32_t memory_mib,
+		    struct hes_err *err)
 {
 	struct hes_profiled p = { .batch_size = batch_size,
 				  .iterations = iterations,
@@ -136,14 +134,14 @@ static int add_job(struct profile_jobs *j, const char *workload, uint32_t batch_
 	if (!rc && strchr(workload, ','))
 		rc = hes_fail(err, -EINVAL, "the workload's name: \"%s\" has a comma", workload);
 	if (!rc)
-		rc = fill_in(command, workload, batch_size, iterations, p.command, err);
+		rc = command_fill_in(command, workload, batch_size, iterations, p.command, err);
 	if (!rc && j->n == HES_PROFILER_JOBS)
 		rc = hes_fail(err, -E2BIG, "more than %d jobs to profile", HES_PROFILER_JOBS);
 	if (rc)
 		return rc;
 	v = realloc(j->v, (j->n + 1) * sizeof(*v));
 	if (!v)
-		return no_memory(err);
+		return jobs_no_memory(err);
 	strcpy(p.workload, workload);
 	j->v = v;
 	v[j->n++] = p;
@@ -151,11 +149,11 @@ static int add_job(struct profile_jobs *j, const char *workload, uint32_t batch_
 }
 
 /* Every workload and batch size of a file of jobs, once; its memory is what the largest needs. */
-static int add_all(const struct profile_opts *o, const char *template, struct profile_jobs *j,
-		   struct hes_err *err)
+static int jobs_add_file(const struct profile_request *q, const char *template,
+			 struct profile_jobs *j, struct hes_err *err)
 {
 	struct hes_jobs jobs;
-	int rc = app_jobs_load(cli_app(), *template ? template : NULL, o->jobs, true, &jobs, err);
+	int rc = app_jobs_load(q->app, *template ? template : NULL, q->jobs, true, &jobs, err);
 
 	if (rc)
 		return rc;
@@ -164,16 +162,16 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 		const char *command = *template ? template : from->command;
 
 		hes_job_name_iterations(from, template);
-		if (find_job(j, from->workload, from->batch_size))
+		if (jobs_find(j, from->workload, from->batch_size))
 			continue;
 		if (!command)
 			rc = hes_fail(err, -EINVAL,
 				      "%s: %s has no command; give one for all after --, with "
 				      "{workload} and {batch} in it",
-				      o->jobs, from->id);
+				      q->jobs, from->id);
 		else
-			rc = add_job(j, from->workload, from->batch_size, command, o->iterations,
-				     from->memory_mib, err);
+			rc = jobs_add(j, from->workload, from->batch_size, command, q->iterations,
+				      from->memory_mib, err);
 		if (!rc && from->progress)
 			strcpy(j->v[j->n - 1].progress, from->progress);
 		if (!rc && *template && j->n > 1 &&
@@ -228,7 +226,7 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 			"--co-runners: the workload's name: \"%s\" has a comma, + or =", text);
 	if (rc)
 		return rc;
-	there = find_job(j, text, batch_size);
+	there = jobs_find(j, text, batch_size);
 	if (there && (!command || strcmp(command, there->command) == 0))
 		return there - j->v;
 	point = command || !known ? NULL : known_point(known, text, batch_size);
@@ -239,18 +237,18 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 			"first, or say "
 			"--co-runners %s/%u=COMMAND",
 			text, batch_size, text, batch_size);
-	rc = add_job(j, text, batch_size,
-		     command ? command
-		     : point ? point->command
-			     : "true",
-		     0, 0, err);
+	rc = jobs_add(j, text, batch_size,
+		      command ? command
+		      : point ? point->command
+			      : "true",
+		      0, 0, err);
 	if (!rc && point)
 		strcpy(j->v[j->n - 1].progress, point->progress);
 	return rc ? rc : (long)j->n - 1;
 }
 
-static int add_set(char *text, const struct hes_points *known, struct profile_jobs *j,
-		   struct hes_err *err)
+static int jobs_add_set(char *text, const struct hes_points *known, struct profile_jobs *j,
+			struct hes_err *err)
 {
 	struct hes_co_runners *set = &j->sets[j->n_sets];
 	bool own_command = strchr(text, '=');
@@ -275,15 +273,15 @@ static int add_set(char *text, const struct hes_points *known, struct profile_jo
 	return 0;
 }
 
-static int add_co_runners(const char *text, const struct hes_points *known, struct profile_jobs *j,
-			  struct hes_err *err)
+static int jobs_add_co_runners(const char *text, const struct hes_points *known,
+			       struct profile_jobs *j, struct hes_err *err)
 {
 	char *copy = strdup(text), *at = copy, *part;
 	int rc = 0;
 
 	j->sets = calloc(MAX_SETS, sizeof(*j->sets));
 	if (!copy || !j->sets)
-		rc = no_memory(err);
+		rc = jobs_no_memory(err);
 	while (!rc && at && *at) {
 		bool own_command =
 			strchr(at, '=') && (!strchr(at, ',') || strchr(at, '=') < strchr(at, ','));
@@ -292,7 +290,7 @@ static int add_co_runners(const char *text, const struct hes_points *known, stru
 			rc = hes_fail(err, -E2BIG, "--co-runners: more than %d", MAX_SETS);
 		part = own_command ? at : strsep(&at, ",");
 		if (!rc)
-			rc = add_set(part, known, j, err);
+			rc = jobs_add_set(part, known, j, err);
 		if (own_command)
 			break;
 	}
@@ -303,24 +301,24 @@ static int add_co_runners(const char *text, const struct hes_points *known, stru
 int profile_co_runners_check(const char *text, struct hes_err *err)
 {
 	struct profile_jobs j = { 0 };
-	int rc = add_co_runners(text, NULL, &j, err);
+	int rc = jobs_add_co_runners(text, NULL, &j, err);
 
 	profile_jobs_free(&j);
 	return rc;
 }
 
-static int add_own(const struct profile_opts *o, const char *name, const char *template,
-		   struct profile_jobs *j, struct hes_err *err)
+static int jobs_add_named(const struct profile_request *q, const char *name, const char *template,
+			  struct profile_jobs *j, struct hes_err *err)
 {
 	uint32_t batches[MAX_BATCHES];
-	int n = hes_ranges_parse("--batch", o->batch, 1, HES_MAX_BATCH_SIZE, batches, MAX_BATCHES,
+	int n = hes_ranges_parse("--batch", q->batch, 1, HES_MAX_BATCH_SIZE, batches, MAX_BATCHES,
 				 err),
 	    rc = n < 0 ? n : 0;
 
 	if (!rc && strpbrk(name, "+="))
 		rc = hes_fail(err, -EINVAL, "the workload's name: \"%s\" has + or =", name);
 	for (int i = 0; i < n && !rc; i++)
-		rc = add_job(j, name, batches[i], template, o->iterations, 0, err);
+		rc = jobs_add(j, name, batches[i], template, q->iterations, 0, err);
 	return rc;
 }
 
@@ -353,25 +351,24 @@ static int check_commands(const struct profile_jobs *j, const struct hes_points 
 	return 0;
 }
 
-int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args,
-			const struct hes_points *known, struct profile_jobs *out,
-			struct hes_err *err)
+int profile_jobs_choose(const struct profile_request *q, const struct hes_points *known,
+			struct profile_jobs *out, struct hes_err *err)
 {
 	struct profile_jobs j = { 0 };
 	char template[HES_POINT_COMMAND] = "";
-	int skip = o->jobs ? 0 : 1, rc = 0;
+	int skip = q->jobs ? 0 : 1, rc = 0;
 
-	if (n_args > skip)
-		rc = profile_command_join(n_args - skip, args + skip, template, err);
+	if (q->n_args > skip)
+		rc = profile_command_join(q->n_args - skip, q->args + skip, template, err);
 	if (!rc)
-		rc = o->jobs ? add_all(o, template, &j, err)
-			     : add_own(o, args[0], template, &j, err);
+		rc = q->jobs ? jobs_add_file(q, template, &j, err)
+			     : jobs_add_named(q, q->args[0], template, &j, err);
 	j.own = j.n;
-	if (!rc && o->co_runners)
-		rc = add_co_runners(o->co_runners, known, &j, err);
-	for (size_t i = 0; i < j.n && o->progress; i++)
+	if (!rc && q->co_runners)
+		rc = jobs_add_co_runners(q->co_runners, known, &j, err);
+	for (size_t i = 0; i < j.n && q->pattern; i++)
 		if (!j.v[i].progress[0])
-			snprintf(j.v[i].progress, sizeof(j.v[i].progress), "%s", o->progress);
+			snprintf(j.v[i].progress, sizeof(j.v[i].progress), "%s", q->pattern);
 	if (!rc)
 		rc = check_commands(&j, known, err);
 	if (rc)

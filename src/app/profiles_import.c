@@ -1,39 +1,28 @@
 /*
- * import.c - `heshare profiles import`: add files to the store, each in one transaction, reported
- * when it is on the disk.
- *
- * With a predictor, its forecast of each new sample is stored in the same transaction, before
- * anything can learn from it.
+ * profiles_import.c - add files to the store; see profiles_import.h.
  */
+#include "app/profiles_import.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/csv.h"
-#include "base/file.h"
-#include "cli/cli.h"
-#include "cli/inputs/inputs.h"
 #include "app/catalogue.h"
-#include "cli/profiles/profiles.h"
 #include "app/known_folder.h"
 #include "heshare/profiler.h"
 
 struct import {
-	const struct profiles_opts *o;
-	enum hes_source source;
-	int64_t at_us;
+	const struct import_request *q;
 	struct hes_catalogue catalogue;
 	struct hes_predictor *predictor; /* NULL: none */
 	struct hes_store_predictor about;
 	struct hes_store *store;
-	json_t *reported;
 };
 
 /* Rows of a type that nobody knows could never be trained on. */
-static int check_types(const struct import *im, const char *path, const struct app_rows *r,
-		       struct hes_err *err)
+static int import_check_types(const struct import *im, const char *path, const struct app_rows *r,
+			      struct hes_err *err)
 {
 	const char *last = "";
 
@@ -53,32 +42,6 @@ static int check_types(const struct import *im, const char *path, const struct a
 	return 0;
 }
 
-static void tell(struct import *im, const char *path, const struct hes_delivered *d)
-{
-	if (im->o->json) {
-		json_array_append_new(im->reported,
-				      json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I}",
-						"from", path, "number", (json_int_t)d->origin,
-						"profiles", "new", (json_int_t)d->profiles_new,
-						"known", (json_int_t)d->profiles_known, "samples",
-						"new", (json_int_t)d->samples_new, "known",
-						(json_int_t)d->samples_known, "named",
-						(json_int_t)d->samples_named, "predicted",
-						(json_int_t)d->forecasts));
-		return;
-	}
-	printf("%s: profiles: %zu new, %zu known; samples: %zu new, %zu known", path,
-	       d->profiles_new, d->profiles_known, d->samples_new, d->samples_known);
-	if (d->samples_named)
-		printf(", %zu of them got the names of their co-runners", d->samples_named);
-	if (d->points_new + d->points_known)
-		printf("; points: %zu new, %zu known", d->points_new, d->points_known);
-	if (im->predictor)
-		printf(", %zu predicted", d->forecasts);
-	putchar('\n');
-	fflush(stdout);
-}
-
 static bool is_points(const char *path)
 {
 	struct hes_csv *csv;
@@ -92,8 +55,8 @@ static bool is_points(const char *path)
 }
 
 /* Points come with the profiles and samples that are derived from them. */
-static int load_rows(const struct import *im, const char *path, struct app_rows *r,
-		     struct hes_points *points, struct hes_err *err)
+static int import_load_rows(const struct import *im, const char *path, struct app_rows *r,
+			    struct hes_points *points, struct hes_err *err)
 {
 	int rc;
 
@@ -109,8 +72,8 @@ static int load_rows(const struct import *im, const char *path, struct app_rows 
 }
 
 /* Profiles of co-runners: from the same folder, else from the store. */
-static int load_known(struct import *im, const struct hes_profiles *along, struct hes_profiles *out,
-		      struct hes_err *err)
+static int import_load_known(struct import *im, const struct hes_profiles *along,
+			     struct hes_profiles *out, struct hes_err *err)
 {
 	struct hes_profiles stored;
 	int rc = hes_store_profiles(im->store, &(struct hes_store_query){ .with_modelled = true },
@@ -127,8 +90,8 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 {
 	struct app_rows r = { 0 };
 	struct hes_points points = { 0 };
-	struct hes_delivery d = { .source = im->source,
-				  .at_us = im->at_us,
+	struct hes_delivery d = { .source = im->q->source,
+				  .at_us = im->q->at_us,
 				  .name = path,
 				  .profiles = &r.profiles,
 				  .samples = &r.samples,
@@ -136,12 +99,12 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 	struct hes_profiles known = { 0 };
 	struct hes_forecast *said = NULL;
 	struct hes_delivered done;
-	int rc = load_rows(im, path, &r, &points, err);
+	int rc = import_load_rows(im, path, &r, &points, err);
 
 	if (!rc)
-		rc = check_types(im, path, &r, err);
+		rc = import_check_types(im, path, &r, err);
 	if (!rc && im->predictor)
-		rc = load_known(im, &r.profiles, &known, err);
+		rc = import_load_known(im, &r.profiles, &known, err);
 	if (!rc && im->predictor) {
 		hes_profiles_hold(&known, im->catalogue.types, im->catalogue.n);
 		r.samples.known = &known;
@@ -151,8 +114,8 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 	}
 	if (!rc)
 		rc = hes_store_add(im->store, &d, &done, err);
-	if (!rc)
-		tell(im, path, &done);
+	if (!rc && im->q->each)
+		im->q->each(im->q->ctx, path, &done);
 	hes_profiles_free(&known);
 	app_rows_free(&r);
 	hes_points_free(&points);
@@ -160,39 +123,29 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 	return rc;
 }
 
-static int get_ready(struct import *im, struct hes_err *err)
+static int import_open(struct import *im, struct hes_err *err)
 {
-	const struct profiles_opts *o = im->o;
-	int rc = 0;
+	const struct import_request *q = im->q;
+	int rc = app_catalogue_load(q->app, q->catalogue, true, &im->catalogue, err);
 
-	while (strcmp(o->as, hes_source_names[im->source]))
-		im->source++;
-	im->at_us = hes_wall_us();
-	if (o->when)
-		rc = cli_parse_when("--when", o->when, &im->at_us, err);
-	if (!rc)
-		rc = app_catalogue_load(cli_app(), o->catalogue, true, &im->catalogue, err);
-	if (!rc && o->predictor)
-		rc = hes_predictor_load(o->predictor, &im->predictor, err);
-	if (!rc && o->predictor)
-		rc = app_store_predictor(o->predictor, im->predictor, &im->about, err);
-	return rc ? rc : profiles_open(o, HES_STORE_WRITE, &im->store, err);
+	if (!rc && q->predictor)
+		rc = hes_predictor_load(q->predictor, &im->predictor, err);
+	if (!rc && q->predictor)
+		rc = app_store_predictor(q->predictor, im->predictor, &im->about, err);
+	return rc ? rc
+		  : app_store_open(q->app, q->store, HES_STORE_WRITE, q->wait_ms, &im->store, err);
 }
 
-int profiles_import(const struct profiles_opts *o, int n, char **operands)
+int profiles_import(const struct import_request *q, size_t n, char *const *paths,
+		    struct hes_err *err)
 {
-	struct import im = { .o = o, .reported = json_array() };
-	struct hes_err err;
-	int rc = get_ready(&im, &err);
+	struct import im = { .q = q };
+	int rc = import_open(&im, err);
 
-	for (int i = 0; i < n && !rc; i++)
-		rc = import_one(&im, operands[i], &err);
-	if (o->json && (!rc || json_array_size(im.reported)))
-		cli_print_json("heshare-profiles-import",
-			       json_pack("{s:O}", "imports", im.reported));
-	json_decref(im.reported);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = import_one(&im, paths[i], err);
 	hes_store_close(im.store);
 	hes_predictor_free(im.predictor);
 	hes_catalogue_free(&im.catalogue);
-	return rc ? cli_fail("profiles", &err) : 0;
+	return rc;
 }

@@ -71,39 +71,6 @@ json_t *cli_known_json(const uint32_t known[HES_KNOWN_SOURCES])
 	return o;
 }
 
-static int add_type(const char *name, const struct hes_catalogue *c,
-		    const struct hes_gpu_type **out, int n, size_t max, struct hes_err *err)
-{
-	const struct hes_gpu_type *g = hes_gpu_type_find(c, name, err);
-
-	if (!g)
-		return -ENOENT;
-	if ((size_t)n == max)
-		return hes_fail(err, -E2BIG, "more than %zu GPU types", max);
-	for (int i = 0; i < n; i++)
-		if (out[i] == g)
-			return hes_fail(err, -EEXIST, "GPU type %s is given twice", name);
-	out[n] = g;
-	return 0;
-}
-
-int cli_types(const char *list, const struct hes_catalogue *c, const struct hes_gpu_type **out,
-	      size_t max, struct hes_err *err)
-{
-	char *text = strdup(list), *rest, *name;
-	int n = 0, rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
-
-	for (name = text ? strtok_r(text, ",", &rest) : NULL; name && !rc;
-	     name = strtok_r(NULL, ",", &rest)) {
-		rc = add_type(name, c, out, n, max, err);
-		n += !rc;
-	}
-	free(text);
-	if (!rc && !n)
-		rc = hes_fail(err, -ENOENT, "no GPU type in \"%.60s\"", list);
-	return rc ? rc : n;
-}
-
 void cli_plan_progress(void *policy, size_t done, size_t of)
 {
 	char what[2 * HES_NAME_MAX];

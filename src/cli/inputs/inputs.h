@@ -51,13 +51,6 @@ void cli_known_print(FILE *f, const uint32_t known[HES_KNOWN_SOURCES]);
 /** @return {"measured": 12, "known": 47, "derived": 1, "unknown": 0} */
 json_t *cli_known_json(const uint32_t known[HES_KNOWN_SOURCES]);
 
-/**
- * GPU types by name, commas between them.
- * @return how many were written to @out; -ENOENT, -E2BIG, -EEXIST
- */
-int cli_types(const char *list, const struct hes_catalogue *c, const struct hes_gpu_type **out,
-	      size_t max, struct hes_err *err);
-
 /** hes_progress_fn: cli_progress() of a search in cells. @param policy  struct hes_policy */
 void cli_plan_progress(void *policy, size_t done, size_t of);
 

@@ -24,7 +24,7 @@
 #include "app/known_store.h"
 #include "cluster/launcher.h"
 #include "cluster/pilot_script.h"
-#include "cli/profile/profile.h"
+#include "app/profile.h"
 #include "app/jobs_commands.h"
 #include "cli/run/status_out.h"
 #include "cli/terminal.h"

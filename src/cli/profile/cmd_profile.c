@@ -1,111 +1,113 @@
 /*
- * cmd_profile.c - `heshare profile`: its options, and drawing from the GPU model; profile_gpus.c
- * measures.
+ * cmd_profile.c - `heshare profile`: its options, progress and result.
+ * src/app/profile_gpus.c measures, profile_draw.c draws from the GPU model.
  */
-#include <inttypes.h>
-#include <stdbool.h>
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/clock.h"
+#include "app/catalogue.h"
+#include "app/profile.h"
 #include "base/plural.h"
+#include "base/signals.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "app/catalogue.h"
-#include "app/gpus_chosen.h"
 #include "cli/inputs/inputs.h"
-#include "app/known_files.h"
 #include "cli/inputs/offers.h"
-#include "cli/profile/profile.h"
-#include "app/known_folder.h"
-#include "app/known_store.h"
+#include "cli/profiling_text.h"
+#include "cli/run/carry_out.h"
+#include "cli/terminal.h"
 #include "heshare/draw.h"
-#include "heshare/profiler.h"
-
-#define LIST_MAX 128 /* values of a list */
 
 #define MAX_ARGS 4096
+
+struct profile_opts {
+	struct profile_request q;
+	bool modelled, dry_run, json;
+};
 
 #define AT(member) .offset = offsetof(struct profile_opts, member)
 
 /* clang-format off */
 static const struct opt profile_opts[] = {
 	{ .heading = "what to measure",
-	  .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
+	  .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(q.gpus), .arg = "LIST",
 	  .without = "modelled",
 	  .help = "measure on these GPUs: all, or indices, UUIDs, PCI addresses with commas; "
 		  "without it, all" },
-	CLI_CATALOGUE_OPT(offsetof(struct profile_opts, catalogue)),
-	{ .name = "batch", .letter = 'b', .kind = OPT_TEXT, AT(batch), .arg = "LIST", .def = "1",
+	CLI_CATALOGUE_OPT(offsetof(struct profile_opts, q.catalogue)),
+	{ .name = "batch", .letter = 'b', .kind = OPT_TEXT, AT(q.batch), .arg = "LIST", .def = "1",
 	  .without = "modelled",
 	  .help = "batch sizes of NAME, such as 8 or 1,8,64; {batch} in COMMAND" },
-	{ .name = "shares", .kind = OPT_TEXT, AT(shares), .arg = "LIST", .def = "10..100",
+	{ .name = "shares", .kind = OPT_TEXT, AT(q.shares), .arg = "LIST", .def = "10..100",
 	  .without = "modelled",
 	  .help = "SM shares in %, such as 30,60 or 10..100 (steps of 10) or 10..100:5" },
-	{ .name = "clocks", .kind = OPT_TEXT, AT(clocks), .arg = "LIST", .def = "auto",
+	{ .name = "clocks", .kind = OPT_TEXT, AT(q.clocks), .arg = "LIST", .def = "auto",
 	  .without = "modelled",
 	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; the word "
 		  "default: do not lock" },
-	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "LIST",
+	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, AT(q.co_runners), .arg = "LIST",
 	  .without = "modelled",
 	  .help = "also run with these co-runners: NAME/BATCH,..., profiled before; a+b: both at "
 		  "once; or NAME/BATCH=COMMAND. Such as bert/8,vgg/4+bert/8" },
-	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE",
+	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(q.jobs), .arg = "FILE",
 	  .without = "modelled",
 	  .help = "profile the workloads and batch sizes of these jobs, alone and in random co-run "
 		  "sets, instead of NAME" },
-	{ .name = "samples", .kind = OPT_U64, AT(samples), .arg = "N", .def = "1000",
+	{ .name = "samples", .kind = OPT_U64, AT(q.samples), .arg = "N", .def = "1000",
 	  .max = HES_DRAW_MAX_SAMPLES,
 	  .with = "jobs,modelled",
 	  .help = "with --jobs or --modelled: number of samples of jobs that share a GPU; 0: jobs "
 		  "alone" },
-	{ .name = "most", .kind = OPT_U64, AT(most), .arg = "N", .def = "4", .min = 2,
+	{ .name = "most", .kind = OPT_U64, AT(q.most), .arg = "N", .def = "4", .min = 2,
 	  .max = HES_MAX_SHARING,
 	  .with = "jobs",
 	  .help = "with --jobs: most jobs on a GPU at a time" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "S", .def = "1",
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(q.seed), .arg = "S", .def = "1",
 	  .max = 0x1p64,
 	  .with = "jobs,modelled",
 	  .help = "with --jobs or --modelled: seed of the random choices and of the noise" },
 	{ .heading = "how to measure",
-	  .name = "iterations", .letter = 'n', .kind = OPT_U64, AT(iterations), .arg = "N",
+	  .name = "iterations", .letter = 'n', .kind = OPT_U64, AT(q.iterations), .arg = "N",
 	  .def = "0", .max = 1e12,
 	  .without = "modelled",
 	  .help = "iterations of one run of COMMAND, if it does not print its progress" },
-	CLI_PROGRESS_OPT(offsetof(struct profile_opts, progress)),
-	{ .name = "warm-up", .kind = OPT_DOUBLE, AT(warm_up_s), .arg = "S", .def = "2",
+	CLI_PROGRESS_OPT(offsetof(struct profile_opts, q.pattern)),
+	{ .name = "warm-up", .kind = OPT_DOUBLE, AT(q.warm_up_s), .arg = "S", .def = "2",
 	  .max = 86400,
 	  .without = "modelled",
 	  .help = "wait after a job has joined, seconds; half of it after a change of the clock" },
-	{ .name = "window", .letter = 'w', .kind = OPT_DOUBLE, AT(window_s), .arg = "S", .def = "2",
+	{ .name = "window", .letter = 'w', .kind = OPT_DOUBLE, AT(q.window_s), .arg = "S", .def = "2",
 	  .min = 0.1, .max = 86400,
 	  .without = "modelled",
 	  .help = "length of one measurement, seconds" },
-	{ .name = "repeats", .kind = OPT_TEXT, AT(repeats), .arg = "A..B", .def = "3..10",
+	{ .name = "repeats", .kind = OPT_TEXT, AT(q.repeats), .arg = "A..B", .def = "3..10",
 	  .without = "modelled",
 	  .help = "measure a point at least A times and at most B times" },
-	{ .name = "error", .kind = OPT_DOUBLE, AT(error_pct), .arg = "PCT", .def = "3", .min = 0.01,
+	{ .name = "error", .kind = OPT_DOUBLE, AT(q.error_pct), .arg = "PCT", .def = "3", .min = 0.01,
 	  .max = 100,
 	  .without = "modelled",
 	  .help = "a point ends when the standard errors of all times and of power are below this, "
 		  "%; see docs/profiling.md" },
-	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience_s), .arg = "S", .def = "120",
+	{ .name = "patience", .kind = OPT_DOUBLE, AT(q.patience_s), .arg = "S", .def = "120",
 	  .min = 1, .max = 1e6,
 	  .without = "modelled",
 	  .help = "a job without progress for this time has failed, seconds" },
-	{ .name = "ahead", .kind = OPT_U64, AT(ahead), .arg = "N", .def = "16",
+	{ .name = "ahead", .kind = OPT_U64, AT(q.ahead), .arg = "N", .def = "16",
 	  .max = HES_PROFILER_AHEAD,
 	  .help = "most processes of a GPU that start while others are measured, or are stopped "
 		  "until their turn; 0: each starts when it is its turn, and ends" },
 	{ .heading = "run and results",
-	  .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(minutes), .arg = "MIN",
+	  .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(q.minutes), .arg = "MIN",
 	  .def = "0", .max = 1e6,
 	  .without = "modelled",
 	  .help = "stop after this time; the same command continues later; 0: no limit" },
 	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .without = "modelled",
 	  .help = "print how many points and how much time it takes, measure nothing" },
-	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE", .help = "the store; without "
+	{ .name = "store", .kind = OPT_FILE, AT(q.store), .arg = "FILE", .help = "the store; without "
 		"it "
 		CLI_STORE_PLACE ". With --modelled: add the rows to it, marked as modelled" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
@@ -113,114 +115,190 @@ static const struct opt profile_opts[] = {
 	{ .heading = "without a GPU",
 	  .name = "modelled", .kind = OPT_FLAG, AT(modelled),
 	  .help = "draw from the GPU model; needs no GPU" },
-	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(out), .arg = "DIR",
+	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(q.folder), .arg = "DIR",
 	  .help = "with --modelled: write profiles.csv and samples.csv into this folder" },
-	{ .name = "types", .kind = OPT_TEXT, AT(types), .arg = "LIST",
+	{ .name = "types", .kind = OPT_TEXT, AT(q.types), .arg = "LIST",
 	  .def = "T4,V100-SXM2-32,A100-SXM-80", .offer = offer_gpu_types, .many = true,
 	  .with = "modelled",
 	  .help = "with --modelled: GPU types, with commas" },
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(q.fleet), .arg = "FILE",
 	  .with = "modelled",
 	  .help = "with --modelled: the GPU types of this fleet instead" },
-	{ .name = "noise", .kind = OPT_DOUBLE, AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
+	{ .name = "noise", .kind = OPT_DOUBLE, AT(q.noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
 	  .with = "modelled",
 	  .help = "with --modelled: variation of a measurement from run to run, %" },
-	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE", .help = "with "
+	{ .name = "physics", .kind = OPT_FILE, AT(q.physics), .arg = "FILE", .help = "with "
 		"--modelled: parameters of the GPU model, or "
 		APP_SECOND_PHYSICS " for other equations" },
 	{ 0 }
 };
 /* clang-format on */
 
-static int choose_types(const struct profile_opts *o, const struct hes_catalogue *c,
-			const struct hes_gpu_type **types, struct hes_err *err)
-{
-	struct hes_fleet f;
-	int rc;
+/* Set by a signal; read by every thread. */
+static volatile sig_atomic_t interrupted;
 
-	if (!o->fleet) {
-		rc = cli_types(o->types, c, types, HES_KNOWN_TYPES, err);
-		return rc < 0 ? hes_fail_in(err, "--types") : rc;
+static void interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static bool stop(void *ctx)
+{
+	(void)ctx;
+	return interrupted;
+}
+
+/* The line of progress. */
+struct shown {
+	bool in_line; /* it has no end yet */
+};
+
+/* After Ctrl-C the terminal has ^C in the line: keep it and end it. */
+static void leave_line(struct shown *b)
+{
+	if (b->in_line)
+		fputs(interrupted ? "\n" : "\r\033[K", stderr);
+	b->in_line = false;
+}
+
+static void report_progress(void *ctx, const struct hes_profile_progress *t)
+{
+	struct shown *b = ctx;
+	const bool terminal = terminal_is_live(STDERR_FILENO);
+	char left[HES_QUANTITY_MAX];
+
+	if (t->note || interrupted)
+		leave_line(b);
+	if (t->note)
+		cli_say("profile", t->note);
+	if (!terminal || interrupted)
+		return;
+	fprintf(stderr, "\rpoint %zu of %zu, ", t->points, t->all);
+	if (t->left_s < 0)
+		fputs("time left unknown yet\033[K", stderr);
+	else
+		fprintf(stderr, "about %s left\033[K", cli_rough_time(left, t->left_s * 1e6));
+	b->in_line = true;
+	if (t->points == t->all)
+		leave_line(b);
+}
+
+static int print_result(const struct profile_opts *o, const struct profile_session *s,
+			const struct hes_profiled_result *r, const struct hes_delivered *d)
+{
+	char text[CLI_PROFILING_MAX];
+
+	if (o->json)
+		return cli_print_json(
+			"heshare-profile",
+			json_pack(
+				"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I, s:o, "
+				"s:o}",
+				"measured", (json_int_t)r->measured, "known", (json_int_t)r->known,
+				"failed", (json_int_t)r->failed, "left", (json_int_t)r->left,
+				"uncertain", (json_int_t)r->uncertain, "starts",
+				(json_int_t)r->starts, "ahead", (json_int_t)r->ahead, "stopped",
+				r->stopped, "clocks_refused", r->clocks_refused, "rows",
+				(json_int_t)s->points_new, "profiles", (json_int_t)d->profiles_new,
+				"samples", (json_int_t)d->samples_new, "gpu_s",
+				cli_json_maybe(isfinite(r->cost.gpu_s), r->cost.gpu_s), "energy_j",
+				cli_json_maybe(isfinite(r->cost.energy_j), r->cost.energy_j)));
+	printf("points: %zu measured, %zu known before, %zu failed", r->measured, r->known,
+	       r->failed);
+	if (r->uncertain)
+		printf(", %zu of those measured with a standard error above %g %%", r->uncertain,
+		       o->q.error_pct);
+	printf("\nprofiles: %zu new, %zu known; samples: %zu new\n", d->profiles_new,
+	       d->profiles_known, d->samples_new);
+	if (r->cost.gpu_s > 0)
+		printf("profiling: %s\n", cli_profiling_text(text, &r->cost));
+	return 0;
+}
+
+static void watch_signals(void)
+{
+	struct sigaction act = { .sa_handler = interrupt };
+
+	sigemptyset(&act.sa_mask);
+	for (const int *sig = hes_signals_stop; *sig; sig++)
+		if (!hes_signals_ignored(*sig))
+			sigaction(*sig, &act, NULL);
+}
+
+static int dry_run(struct profile_session *s, struct hes_err *err)
+{
+	struct hes_profile_work w;
+	double minutes;
+	int rc = 0;
+
+	for (size_t k = 0; k < s->n_types && !rc; k++) {
+		rc = profile_estimate(s, k, &w, &minutes, err);
+		if (rc)
+			break;
+		printf("%s: %zu point%s, for which jobs are started at most %zu time%s; %.0f "
+		       "min of one GPU at least",
+		       s->sequences[k].type->name, w.points, hes_s(w.points), w.starts,
+		       hes_s(w.starts), minutes);
+		if (w.known)
+			printf("; known: %zu", w.known);
+		putchar('\n');
 	}
-	rc = hes_fleet_load(o->fleet, c, &f, err);
-	if (rc)
-		return rc;
-	rc = (int)hes_fleet_types(&f, types, HES_KNOWN_TYPES);
-	hes_fleet_free(&f);
-	return rc;
+	return rc ? cli_fail("profile", err) : 0;
 }
 
-static int keep(const struct profile_opts *o, const struct hes_profiles *p,
-		const struct hes_samples *s, struct hes_err *err)
+static int measure(const struct profile_opts *o, struct profile_session *s, struct hes_err *err)
 {
-	char name[64];
-	struct hes_delivery d = { .source = HES_SOURCE_MODELLED,
-				  .at_us = hes_wall_us(),
-				  .name = name,
-				  .profiles = p,
-				  .samples = s };
-	struct hes_delivered done = { 0 };
-	struct hes_store *store = NULL;
-	int rc = app_store_open(cli_app(), o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &store,
-				err);
-
-	snprintf(name, sizeof(name), "heshare profile --seed %" PRIu64, o->seed);
-	if (!rc)
-		rc = hes_store_add(store, &d, &done, err);
-	if (!rc)
-		fprintf(stderr, "%s: profiles: %zu new, %zu known; samples: %zu new, %zu known\n",
-			o->store, done.profiles_new, done.profiles_known, done.samples_new,
-			done.samples_known);
-	hes_store_close(store);
-	return rc;
-}
-
-static int draw(const struct profile_opts *o, const struct hes_draw *d, struct hes_err *err)
-{
-	struct hes_profiles p = { 0 };
-	struct hes_samples s = { 0 };
+	struct hes_profiled_result r = { 0 };
+	struct hes_delivered d = { 0 };
 	int rc;
 
-	cli_progress("drawing profiles and samples, part", 0, 2);
-	rc = hes_draw_profiles(d, &p, err);
-	cli_progress("drawing profiles and samples, part", 1, 2);
-	if (!rc)
-		rc = hes_draw_samples(d, &p, o->samples, &s, err);
-	cli_progress("drawing profiles and samples, part", 2, 2);
-	if (!rc && o->out)
-		rc = app_rows_save(o->out, &p, &s, err);
-	if (!rc && o->out)
+	run_clear_environment();
+	watch_signals();
+	rc = profile_run(s, &r, &d, err);
+	leave_line(o->q.ctx);
+	if (rc)
+		return cli_fail("profile", err);
+	rc = print_result(o, s, &r, &d);
+	if (r.left)
+		fprintf(stderr,
+			"heshare profile: %s, %zu point%s left; the same command goes on from "
+			"here\n",
+			r.stopped ? "stopped early" : "GPUs were given up or have no MPS", r.left,
+			hes_s(r.left));
+	return rc ? rc : r.left || r.failed;
+}
+
+static int profile_gpus(const struct profile_opts *o)
+{
+	struct profile_session s;
+	struct hes_err err;
+	int rc = profile_open(&o->q, &s, &err);
+
+	if (rc)
+		rc = cli_fail("profile", &err);
+	else
+		rc = o->dry_run ? dry_run(&s, &err) : measure(o, &s, &err);
+	profile_close(&s);
+	return rc;
+}
+
+static int profile_modelled(const struct profile_opts *o)
+{
+	struct profile_drawn d;
+	struct hes_err err;
+
+	if (profile_draw(&o->q, &d, &err))
+		return cli_fail("profile", &err);
+	if (o->q.folder)
 		fprintf(stderr, "%s/profiles.csv: %zu profile%s; %s/samples.csv: %zu sample%s\n",
-			o->out, p.n, hes_s(p.n), o->out, s.n, hes_s(s.n));
-	if (!rc && o->store)
-		rc = keep(o, &p, &s, err);
-	hes_profiles_free(&p);
-	hes_samples_free(&s);
-	return rc;
-}
-
-static int profile(const struct profile_opts *o, struct hes_err *err)
-{
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
-	struct hes_draw d = { .types = types, .noise = o->noise_pct / 100, .seed = o->seed };
-	struct hes_catalogue c;
-	struct hes_model *model = NULL;
-	int rc = app_catalogue_load(cli_app(), o->catalogue, false, &c, err);
-
-	if (rc)
-		return rc;
-	rc = choose_types(o, &c, types, err);
-	if (rc > 0) {
-		d.n_types = (size_t)rc;
-		rc = app_model_load(cli_app(), o->physics, &c, types, d.n_types, &model, err);
-	}
-	if (!rc) {
-		d.model = model;
-		rc = draw(o, &d, err);
-	}
-	hes_model_free(model);
-	hes_catalogue_free(&c);
-	return rc;
+			o->q.folder, d.profiles, hes_s(d.profiles), o->q.folder, d.samples,
+			hes_s(d.samples));
+	if (o->q.store)
+		fprintf(stderr, "%s: profiles: %zu new, %zu known; samples: %zu new, %zu known\n",
+			o->q.store, d.stored.profiles_new, d.stored.profiles_known,
+			d.stored.samples_new, d.stored.samples_known);
+	return 0;
 }
 
 /* What is wrong with the options together; NULL: nothing. */
@@ -228,22 +306,23 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 {
 	if (o->modelled && n_args)
 		return "--modelled takes no command: modelled GPUs run nothing";
-	if (o->modelled && !o->samples)
+	if (o->modelled && !o->q.samples)
 		return "--samples 0 is of --jobs; --modelled draws 1 at least";
 	if (o->modelled)
-		return o->out || o->store ? NULL
-					  : "-o DIR is needed, the folder for profiles.csv and "
-					    "samples.csv, or --store FILE";
-	if (o->out)
+		return o->q.folder || o->q.store
+			       ? NULL
+			       : "-o DIR is needed, the folder for profiles.csv and "
+				 "samples.csv, or --store FILE";
+	if (o->q.folder)
 		return "-o is of --modelled; what is measured goes into the store (heshare "
 		       "profiles export)";
-	if (o->physics)
+	if (o->q.physics)
 		return "--physics is of --modelled; GPUs have their own";
-	if (o->progress && o->iterations)
+	if (o->q.pattern && o->q.iterations)
 		return "--progress counts in the lines of a run, and --iterations in its end: give "
 		       "one of them";
-	if (o->jobs)
-		return o->co_runners
+	if (o->q.jobs)
+		return o->q.co_runners
 			       ? "--co-runners needs NAME: --jobs chooses co-runners by itself"
 			       : NULL;
 	return n_args >= 2 ? NULL
@@ -251,41 +330,29 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 			     "heshare profile --help";
 }
 
-/* Lists that are wrong on every machine: found before GPUs and store are opened. */
-static int check_lists(const struct profile_opts *o, struct hes_err *err)
-{
-	const bool named = strcmp(o->clocks, "auto") == 0 || strcmp(o->clocks, "default") == 0;
-	uint32_t v[LIST_MAX];
-	int n = o->jobs ? 0
-			: hes_ranges_parse("--batch", o->batch, 1, HES_MAX_BATCH_SIZE, v, LIST_MAX,
-					   err);
-
-	if (n >= 0 && o->progress)
-		n = hes_jobs_set_progress(NULL, 0, "--progress", o->progress, err);
-	if (n >= 0)
-		n = hes_ranges_parse("--shares", o->shares, 1, 100, v, LIST_MAX, err);
-	if (n >= 0 && !named)
-		n = hes_ranges_parse("--clocks", o->clocks, 1, 10000, v, LIST_MAX, err);
-	if (n >= 0 && o->co_runners)
-		n = profile_co_runners_check(o->co_runners, err);
-	return n < 0 ? n : gpus_check(o->gpus, err);
-}
-
 static int run_profile(const void *opts, int n_args, char **args)
 {
-	const struct profile_opts *o = opts;
-	const char *wrong = misuse(o, n_args);
+	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
+	struct profile_opts o = *(const struct profile_opts *)opts;
+	const char *wrong = misuse(&o, n_args);
+	struct shown shown = { false };
 	struct hes_err err;
 
 	if (wrong) {
 		fprintf(stderr, "heshare profile: %s\n", wrong);
 		return 2;
 	}
-	if (check_lists(o, &err))
+	if (profile_check(&o.q, &err))
 		return cli_fail("profile", &err);
-	if (!o->modelled)
-		return profile_gpus(o, n_args, args);
-	return profile(o, &err) ? cli_fail("profile", &err) : 0;
+	o.q.app = cli_app();
+	o.q.progress = cli_progress;
+	o.q.guard = guard;
+	o.q.report = report_progress;
+	o.q.stop = stop;
+	o.q.ctx = &shown;
+	o.q.args = args;
+	o.q.n_args = n_args;
+	return o.modelled ? profile_modelled(&o) : profile_gpus(&o);
 }
 
 const struct command cmd_profile = {

@@ -1,19 +1,20 @@
 /*
- * cmd_profiles.c - `heshare profiles`: its options and actions; export, forget.
+ * cmd_profiles.c - `heshare profiles`: its options and actions; import, export, forget.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "app/profiles_export.h"
+#include "app/profiles_import.h"
+#include "base/clock.h"
 #include "base/texts.h"
 #include "base/num.h"
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/inputs/inputs.h"
 #include "cli/commands.h"
-#include "app/catalogue.h"
 #include "cli/profiles/profiles.h"
-#include "app/known_folder.h"
 
 #define AT(member) .offset = offsetof(struct profiles_opts, member)
 
@@ -26,14 +27,14 @@ static const struct opt profiles_opts[] = {
 	  .help = "import: origin of the rows" },
 	{ .name = "when", .kind = OPT_TEXT, AT(when), .arg = "DATE",
 	  .help = "import: date of the measurement in UTC, such as 2026-11-21; without it, now" },
-	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
+	{ .name = "predictor", .kind = OPT_FILE, AT(drift.predictor), .arg = "FILE",
 	  .help = "import: predict each new sample first and store the forecast; drift: judge this "
 		  "predictor" },
 	CLI_CATALOGUE_OPT(offsetof(struct profiles_opts, catalogue)),
-	{ .name = "last", .kind = OPT_U64, AT(last), .arg = "N", .def = "200", .min = 1,
+	{ .name = "last", .kind = OPT_U64, AT(drift.last), .arg = "N", .def = "200", .min = 1,
 	  .max = 1000000,
 	  .help = "drift: number of recent predictions of each GPU type" },
-	{ .name = "with-modelled", .kind = OPT_FLAG, AT(with_modelled),
+	{ .name = "with-modelled", .kind = OPT_FLAG, AT(drift.with_modelled),
 	  .help = "show, export, drift: include modelled rows" },
 	{ .name = "wait", .kind = OPT_DOUBLE, AT(wait_s), .arg = "S", .def = "10", .max = 3600,
 	  .help = "wait for other programs that write to the store, seconds" },
@@ -48,52 +49,91 @@ int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struc
 	return app_store_open(cli_app(), o->store, mode, (int)(o->wait_s * 1000), out, err);
 }
 
-static struct hes_store_query query_of(const struct profiles_opts *o)
+static int export_rows(const struct profiles_opts *o, int n, char **operands)
 {
-	return (struct hes_store_query){ .with_modelled = o->with_modelled };
-}
-
-static int profiles_export(const struct profiles_opts *o, int n, char **operands)
-{
-	const struct hes_store_query q = query_of(o);
-	struct hes_profiles p = { 0 };
-	struct hes_samples s = { 0 };
-	struct hes_points points = { 0 };
-	struct hes_store *store = NULL;
+	const struct export_request q = { .app = cli_app(),
+					  .store = o->store,
+					  .catalogue = o->catalogue,
+					  .folder = operands[0],
+					  .wait_ms = (int)(o->wait_s * 1000),
+					  .with_modelled = o->drift.with_modelled };
+	struct exported e;
 	struct hes_err err;
-	int rc = profiles_open(o, HES_STORE_READ, &store, &err);
 
 	(void)n;
+	if (profiles_export(&q, &e, &err))
+		return cli_fail("profiles", &err);
+	if (o->json)
+		return cli_print_json("heshare-profiles-export",
+				      json_pack("{s:s, s:I, s:I, s:I}", "folder", q.folder,
+						"profiles", (json_int_t)e.profiles, "samples",
+						(json_int_t)e.samples, "points",
+						(json_int_t)e.points));
+	printf("%s: %zu profile%s, %zu sample%s", q.folder, e.profiles, hes_s(e.profiles),
+	       e.samples, hes_s(e.samples));
+	if (e.points)
+		printf(", %zu row%s of points", e.points, hes_s(e.points));
+	putchar('\n');
+	return 0;
+}
+
+/* What is shown of an import. */
+struct reported {
+	const struct profiles_opts *o;
+	json_t *list;
+};
+
+static void tell_import(void *ctx, const char *path, const struct hes_delivered *d)
+{
+	const struct reported *im = ctx;
+
+	if (im->o->json) {
+		json_array_append_new(im->list,
+				      json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I}",
+						"from", path, "number", (json_int_t)d->origin,
+						"profiles", "new", (json_int_t)d->profiles_new,
+						"known", (json_int_t)d->profiles_known, "samples",
+						"new", (json_int_t)d->samples_new, "known",
+						(json_int_t)d->samples_known, "named",
+						(json_int_t)d->samples_named, "predicted",
+						(json_int_t)d->forecasts));
+		return;
+	}
+	printf("%s: profiles: %zu new, %zu known; samples: %zu new, %zu known", path,
+	       d->profiles_new, d->profiles_known, d->samples_new, d->samples_known);
+	if (d->samples_named)
+		printf(", %zu of them got the names of their co-runners", d->samples_named);
+	if (d->points_new + d->points_known)
+		printf("; points: %zu new, %zu known", d->points_new, d->points_known);
+	if (im->o->drift.predictor)
+		printf(", %zu predicted", d->forecasts);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static int import_rows(const struct profiles_opts *o, int n, char **operands)
+{
+	struct reported reported = { o, json_array() };
+	struct import_request q = { .app = cli_app(),
+				    .store = o->store,
+				    .catalogue = o->catalogue,
+				    .predictor = o->drift.predictor,
+				    .wait_ms = (int)(o->wait_s * 1000),
+				    .at_us = hes_wall_us(),
+				    .each = tell_import,
+				    .ctx = &reported };
+	struct hes_err err;
+	int rc = o->when ? cli_parse_when("--when", o->when, &q.at_us, &err) : 0;
+
+	while (strcmp(o->as, hes_source_names[q.source]))
+		q.source++;
 	if (!rc)
-		rc = hes_store_profiles(store, &q, &p, &err);
-	if (!rc)
-		rc = hes_store_samples(store, &q, &s, &err);
-	if (!rc)
-		rc = hes_store_points(store, &q, &points, &err);
-	if (!rc && p.n + s.n + points.n == 0)
-		rc = hes_fail(&err, -ENOENT, "the store has no such rows%s",
-			      o->with_modelled ? "" : "; --with-modelled takes modelled ones too");
-	if (!rc)
-		rc = app_rows_save(operands[0], &p, &s, &err);
-	if (!rc && points.n)
-		rc = profiles_save_points(operands[0], o->catalogue, &points, &err);
-	if (!rc && o->json)
-		rc = cli_print_json("heshare-profiles-export",
-				    json_pack("{s:s, s:I, s:I, s:I}", "folder", operands[0],
-					      "profiles", (json_int_t)p.n, "samples",
-					      (json_int_t)s.n, "points", (json_int_t)points.n));
-	else if (!rc)
-		printf("%s: %zu profile%s, %zu sample%s", operands[0], p.n, hes_s(p.n), s.n,
-		       hes_s(s.n));
-	if (!rc && !o->json && points.n)
-		printf(", %zu row%s of points", points.n, hes_s(points.n));
-	if (!rc && !o->json)
-		putchar('\n');
-	hes_points_free(&points);
-	hes_profiles_free(&p);
-	hes_samples_free(&s);
-	hes_store_close(store);
-	return rc < 0 ? cli_fail("profiles", &err) : rc;
+		rc = profiles_import(&q, (size_t)n, operands, &err);
+	if (o->json && (!rc || json_array_size(reported.list)))
+		cli_print_json("heshare-profiles-import",
+			       json_pack("{s:O}", "imports", reported.list));
+	json_decref(reported.list);
+	return rc ? cli_fail("profiles", &err) : 0;
 }
 
 static int profiles_forget(const struct profiles_opts *o, int n, char **operands)
@@ -121,8 +161,8 @@ static const char *const action_names[] = { "list",   "show",  "import", "export
 static const struct profiles_action actions[] = {
 	{ "list", "", 0, 0, profiles_list },
 	{ "show", " WORKLOAD", 1, 1, profiles_show },
-	{ "import", " FILE...", 1, 1000, profiles_import },
-	{ "export", " DIR", 1, 1, profiles_export },
+	{ "import", " FILE...", 1, 1000, import_rows },
+	{ "export", " DIR", 1, 1, export_rows },
 	{ "forget", " NUMBER", 1, 1, profiles_forget },
 	{ "drift", "", 0, 0, profiles_drift },
 };

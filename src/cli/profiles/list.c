@@ -32,7 +32,7 @@ static int load_listing(const struct profiles_opts *o, struct listing *l, struct
 	if (!rc)
 		rc = hes_store_origins(s, &l->origins, &l->n_origins, err);
 	if (!rc) {
-		rc = drift_report_make(s, o, &l->drift, err);
+		rc = drift_report_make(s, &o->drift, &l->drift, err);
 		l->has_drift = !rc;
 		rc = rc == -ENOENT ? 0 : rc;
 	}
@@ -308,18 +308,18 @@ int profiles_show(const struct profiles_opts *o, int n, char **operands)
 	(void)n;
 	hes_job_workload_of(operands[0], w.name);
 	if (!rc)
-		rc = shown_read(store, o->with_modelled, &w, &err);
+		rc = shown_read(store, o->drift.with_modelled, &w, &err);
 	/* Of a script there is mostly the whole run alone. */
 	if (!rc && !shown_rows(&w)) {
 		shown_free(&w);
 		hes_job_whole_run_of(operands[0], w.name);
-		rc = shown_read(store, o->with_modelled, &w, &err);
+		rc = shown_read(store, o->drift.with_modelled, &w, &err);
 	}
 	if (!rc && !shown_rows(&w))
 		rc = hes_fail(&err, -ENOENT,
 			      "no rows of workload \"%.60s\"%s; heshare profiles list shows what "
 			      "there is",
-			      operands[0], o->with_modelled ? "" : " that are not modelled");
+			      operands[0], o->drift.with_modelled ? "" : " that are not modelled");
 	status = rc ? cli_fail("profiles", &err) : print_rows(&w, o->json);
 	shown_free(&w);
 	hes_store_close(store);

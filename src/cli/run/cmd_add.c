@@ -14,7 +14,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
-#include "cli/profile/profile.h"
+#include "app/profile.h"
 
 struct add_opts {
 	const char *command, *commands, *progress, *predictor, *profiles, *store, *catalogue;

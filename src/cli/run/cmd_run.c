@@ -18,7 +18,7 @@
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/offers.h"
-#include "cli/profile/profile.h"
+#include "app/profile.h"
 #include "cli/run/carry_out.h"
 #include "cli/run/run_ending.h"
 #include "cli/run/run_shown.h"
