@@ -25,6 +25,7 @@ struct head_request {
 	const struct hes_fleet *fleet;
 	const struct hes_jobs *jobs;
 	char *const *commands; /* one a job */
+	const char *user; /* for jobs without a user of their own; NULL: the user of this process */
 	struct hes_store *store;
 	struct hes_journal *journal;
 	const char *predictor, *profiles; /* files, to plan again; NULL: modelled */

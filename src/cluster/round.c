@@ -52,6 +52,8 @@ size_t round_pool(const struct head *h)
 /* Jobs that wait, with their commands; in the first round that is all. */
 static int draft_jobs(const struct head *h, struct draft *d, struct hes_err *err)
 {
+	struct hes_job *job;
+
 	d->jobs.v = calloc(h->q->jobs->n + 1, sizeof(*d->jobs.v));
 	d->of = calloc(h->q->jobs->n + 1, sizeof(*d->of));
 	if (!d->jobs.v || !d->of)
@@ -60,8 +62,12 @@ static int draft_jobs(const struct head *h, struct draft *d, struct hes_err *err
 		if (!is_free(h, i))
 			continue;
 		d->of[d->jobs.n] = i;
-		d->jobs.v[d->jobs.n] = h->q->jobs->v[i];
-		d->jobs.v[d->jobs.n++].command = h->q->commands[i];
+		job = &d->jobs.v[d->jobs.n++];
+		*job = h->q->jobs->v[i];
+		job->command = h->q->commands[i];
+		/* The nodes do not know who called sudo here. */
+		if (!job->user[0] && h->q->user)
+			snprintf(job->user, sizeof(job->user), "%s", h->q->user);
 	}
 	return 0;
 }

@@ -57,6 +57,170 @@ in_lab() {
 	[ -e runs/guard.list ]
 }
 
+# What a job can put in place of the files of its run: $R is the run's folder, $D that of the job's
+# files, which is $R/NODE on several nodes. Names that a road does not have are just files there.
+hostile_files() {
+	cat <<-'END'
+		$D/$job.log
+		$D/.$job.1.status
+		$D/$job
+		$R/live.json
+		$R/.live.json
+		$D/live.json
+		$R/report.json
+		$R/.report.json
+		$D/.clock
+		$D/guard.list
+		$D/[0-9]*.log
+		$R/head.lock
+	END
+}
+hostile_acts=(pipe link device folder sparse garbage gone)
+
+# A job of each file with three of the acts; with HOSTILE=all, with every act.
+hostile_jobs() {
+	local file act n=0
+	hostile_files | while read -r file; do
+		for act in "${!hostile_acts[@]}"; do
+			[ "${HOSTILE:-}" = all ] || [ $(((act + n) % 7 % 2)) = 0 -a $(((act + n) % 7)) != 6 ] ||
+				continue
+			echo "${hostile_acts[act]} $file"
+		done
+		n=$((n + 1))
+	done
+}
+
+# Put it in place of $file.
+put_act() {
+	cat <<-'END'
+		rm -rf "$file"
+		case $act in
+		pipe) mkfifo "$file" ;;
+		link) ln -sfn "$PWD/canary" "$file" ;;
+		device) ln -sfn /dev/zero "$file" ;;
+		folder) mkdir -p "$file/in it" ;;
+		sparse) truncate -s 1T "$file" ;;
+		garbage) head -c 100000 /dev/urandom >"$file" ;;
+		esac
+	END
+}
+
+# on ROAD: how to plan and run
+on_road() {
+	rm -rf plan.run
+	echo good >hosts
+	gpus=all how=()
+	export D=$PWD/plan.run
+	[ "$1" = machine ] || gpus=ssh:hosts how=(--launcher ssh:hosts) D=$PWD/plan.run/good
+}
+
+@test "what jobs put in place of the files of their run holds up neither a runner nor a head" {
+	hostile_jobs >rows
+	[ "$(wc -l <rows)" -ge 36 ]
+	echo mine >canary
+	echo id,arrival_s,workload,batch_size,iterations,memory_mib >rows.csv
+	for n in $(seq "$(wc -l <rows)"); do echo "r$n,0,resnet18,4,100,1194"; done >>rows.csv
+	# Job N does what row N says, then waits until live.json is written again.
+	put_act >act
+	cat >row <<-'END'
+		job=$1 R=$PWD/plan.run
+		read -r act file < <(sed -n "${job#r}p" rows)
+		file=$(eval "echo $file")
+		. ./act
+		env -u LD_PRELOAD timeout -k 5 60 "$HESHARE" status >"out-$job" 2>&1 || echo "$job: $?" >>refused
+		[ "$file" != "$R/live.json" ] || [ "$act" = folder ] ||
+			until [ -f "$file" ] && [ ! -L "$file" ] && [ "$(stat -c %s "$file")" -lt 100000 ]; do sleep 0.1; done
+		[ "$act" != folder ] || rm -rf "$file"
+	END
+	for road in machine nodes; do
+		on_road $road
+		in_lab "$HESHARE" plan rows.csv --gpus $gpus --policy exclusive -o plan.json
+		run in_lab "$HESHARE" run plan.json "${how[@]}" -c 'bash row {job}' --early-ok
+		echo "$road: $output"
+		[ "$status" -eq 0 ]
+		[ ! -e refused ]
+		[ "$(cat canary)" = mine ]
+		[ -f plan.run/report.json ] && [ ! -L plan.run/report.json ]
+		jq -e --arg n "$(wc -l <rows)" '.jobs_done + .jobs_early == ($n | tonumber)' plan.run/report.json
+	done
+}
+
+@test "a runner that is killed leaves statuses of any kind, which are no ends of jobs, and no next round" {
+	echo mine >canary
+	sed "s/count: 1/count: ${#hostile_acts[@]}/" one.yaml >many.yaml
+	echo id,arrival_s,workload,batch_size,iterations,memory_mib >rows.csv
+	for act in "${hostile_acts[@]}"; do echo "$act,0,resnet18,4,100,1194"; done >>rows.csv
+	put_act >act
+	# The first attempt of each job waits for the end of its runner; one takes the next round's name.
+	cat >job <<-'END'
+		act=$1 file=$D/.$1.1.status
+		[ ! -e killed ] || { echo "$1" >>marks; exit; }
+		. ./act
+		file=$(echo plan.run/[0-9]*-1.json) file=${file%1.json}2.json
+		[ "$act" != pipe ] || [ "$file" = plan.run/[0-9]*-2.json ] || mkfifo "$file"
+		echo "0 $(date +%s)000000 0" >"forged/.$1.1.status"
+		: >"ready-$1"
+		sleep 1000
+	END
+	cat >script <<-'END'
+		"$HESHARE" plan rows.csv --gpus $gpus --policy exclusive -o plan.json
+		"$HESHARE" run plan.json $launch -c 'bash job {job}' --early-ok &
+		until [ "$(ls | grep -c ^ready-)" = 7 ]; do sleep 0.1; done
+		: >killed
+		[ $gpus = all ] && store=$HESHARE_STORE || store=$(echo plan.run/good/*.db)
+		# shellcheck disable=SC2016
+		env -u LD_PRELOAD python3 -c 'import os, signal, sqlite3, sys
+		journal = sqlite3.connect(sys.argv[1], timeout=30)
+		if len(sys.argv) > 2:
+		    journal.execute("UPDATE runs SET folder = ?", sys.argv[2:])
+		    journal.commit()
+		os.kill(journal.execute("SELECT runner_pid FROM runs ORDER BY id DESC").fetchone()[0], signal.SIGKILL)' "$store" $forged
+		wait $! || [ $gpus != all ] || "$HESHARE" run plan.json --resume -c 'bash job {job}' --early-ok
+	END
+	sed -i 's/^\t*//' script
+	for road in machine nodes; do
+		on_road $road
+		rm -f ready-* killed marks
+		# A journal on a node is the jobs' own: its folder is not believed.
+		export gpus launch="${how[*]}" forged=
+		[ $road = machine ] || forged=$PWD/forged
+		rm -rf forged && mkdir forged
+		run timeout -k 5 100 "$HES_LAB" --fleet many.yaml --speed 100 -- bash script
+		echo "$road: $output"
+		# Who leaves a folder there cannot start again; nobody else is harmed.
+		[ "$status" -le 1 ]
+		[ "$(cat canary)" = mine ]
+		[ "$(ls -A forged | wc -l)" = 7 ]
+		[ "$(grep -v folder marks | sort -u | wc -l)" = 6 ] && [ "$(grep -vc folder marks)" = 6 ]
+		jq -e '[.jobs[] | select(.job != "folder") | .attempts == 2 and .state != "failed"] | all' plan.run/report.json
+	done
+}
+
+@test "jobs on several nodes run as who called sudo, and in no folder that others can change" {
+	[ "$(id -u)" = 0 ] && id nobody >/dev/null || skip "jobs of another user need root"
+	place=$(mktemp -d /tmp/heshare-hostile.XXXXXX)
+	chmod 755 "$place"
+	on_road nodes
+	sed -i 's/exec sh -c/exec env -u SUDO_USER sh -c/' bin/ssh
+	mkdir "$place/own" "$place/all"
+	chown nobody "$place/own"
+	chmod 777 "$place/all"
+	in_lab "$HESHARE" plan jobs.csv --gpus $gpus --policy exclusive -o plan.json
+	export SUDO_USER=nobody
+	for folder in own all run; do
+		run in_lab "$HESHARE" run plan.json "${how[@]}" --no-mps --early-ok --restart \
+			--jobs "$place/$folder" -c 'id -un'
+		echo "$output"
+		printf '%s %s %s\n' "$folder" "$status" "$(ls "$place/$folder" | wc -l)" >>ends
+		[[ $folder = run || "$output" == *"$place/$folder: "*"only root can write"* ]]
+	done
+	cat "$place/run/good/a.log" "$place/run/good/b.log" >users
+	rm -r "$place"
+	[ "$(sort -u users)" = nobody ]
+	[ "$(cut -d' ' -f1,2 ends)" = $'own 1\nall 1\nrun 0' ]
+	[ "$(head -2 ends | cut -d' ' -f3 | sort -u)" = 0 ]
+}
+
 @test "pipes and links in place of a node's files, and of the run's, hold nobody up" {
 	echo good >hosts
 	in_lab "$HESHARE" plan jobs.csv --gpus ssh:hosts --policy exclusive -o plan.json
