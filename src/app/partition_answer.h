@@ -1,33 +1,94 @@
 /*
- * partition.h - the options of `heshare partition`, and its two parts: one GPU and a fleet.
+ * partition_answer.h - the split of a GPU's SMs between jobs with the most work per watt, at the
+ * best clock, next to equal shares, a given split, and jobs that take turns.
  */
-#ifndef HES_CLI_PARTITION_PARTITION_H
-#define HES_CLI_PARTITION_PARTITION_H
+#ifndef HES_APP_PARTITION_ANSWER_H
+#define HES_APP_PARTITION_ANSWER_H
 
-#include "cli/partition/split_inputs.h"
+#include "app/partition_inputs.h"
 
 #define PARTITION_MODELLED_BATCH 8 /* of a job whose batch size was not given, on modelled GPUs */
+#define PARTITION_MODELLED_TYPE  "V100-SXM2-32" /* where none is named */
 
-struct partition_opts {
-	const char *gpu, *objective, *floor, *clocks, *plot, *jobs, *fleet, *most_given,
-		*effort_given, *seed_given, *split, *method, *catalogue;
-	const char *logs;
-	double for_s;
-	uint64_t step, most, effort, seed;
-	bool all, json, run;
-	int n_jobs; /* operands before "--"; -1: there is no "--" */
+/** Lists are text: "30,70", "900,1200". Strings that are NULL: not given. */
+struct partition_request {
 	struct partition_from from;
+	const char *catalogue;
+	const char *gpu;    /* a type, or the index of a GPU of this machine */
+	const char *floor;  /* "B=0.5,C=0.3", or "0.3" for all */
+	const char *clocks; /* MHz, "default" or "all" */
+	const char *split;  /* also judged */
+	enum hes_partition_objective objective;
+	enum hes_partition_method method;
+	uint64_t step; /* shares are multiples of it, % */
+	/* of a fleet */
+	const char *jobs, *fleet; /* files */
+	uint64_t most, effort, seed;
 };
 
-enum hes_partition_method partition_method(const struct partition_opts *o);
+/** The splits of all clocks that were looked at, and the best of them. */
+struct partition_answer {
+	const struct hes_gpu_type *g;
+	const struct hes_partition_info *model;
+	const char *what; /* where points come from */
+	const char *uuid; /* of the GPU that the user named; "": a type was named */
+	enum hes_partition_objective objective;
+	uint32_t step;
+	size_t n; /* jobs */
+	size_t n_clocks;
+	uint32_t clocks_mhz[PARTITION_CLOCKS];
+	const struct hes_share_profile *jobs[PARTITION_CLOCKS][HES_PARTITION_MAX_JOBS];
+	struct hes_splits splits[PARTITION_CLOCKS];
+	size_t best;            /* clock */
+	struct hes_split equal; /* equal shares, 100 / n rounded down, at equal_mhz */
+	uint32_t equal_mhz;
+	struct hes_split given; /* of --split, at the best clock; power 0: none */
+	struct hes_split turns; /* jobs that take turns alone on the whole GPU, at turns_mhz; power
+				   0: unknown */
+	uint32_t turns_mhz;
+	double turns_w[HES_PARTITION_MAX_JOBS]; /* GPU power in each job's turn */
+	const char *take_turns; /* why the jobs are to take turns, a sentence; NULL: they share */
+	bool all_clocks;        /* --clocks all */
+};
 
-/** Index of a word in a list that ends with NULL. */
-int partition_word(const char *word, const char *const *words);
-/** Floors of jobs, from the text of --floor. @param floor  [n], 0 where none is given */
+/** Whether --gpu names a GPU of this machine. */
+bool partition_is_index(const char *gpu);
+/** Floors of jobs, from the text of the request. @param floor  [n], 0 where none is given */
 int partition_floors(const char *list, const struct partition_name *jobs, size_t n, double *floor,
 		     struct hes_err *err);
+/** Refuse clocks, a split and floors that are wrong whatever was measured. @return 0; -EINVAL,
+ * -ERANGE, -ENOENT */
+int partition_check(const struct partition_request *q, const struct partition_name *jobs, size_t n,
+		    struct hes_err *err);
 
-/** Put jobs on the GPUs of a fleet. @return exit status */
-int partition_fleet(const struct partition_opts *o);
+/**
+ * Load inputs, train, and search.
+ * @param in, info, out  zeroed before; partition_inputs_free() and partition_answer_free() them
+ * also on failure. @info is of the GPU that the request names by index, and @out points into both
+ */
+int partition_answer(const struct partition_request *q, const struct partition_name *jobs, size_t n,
+		     struct partition_inputs *in, struct hes_device_info *info,
+		     struct partition_answer *out, struct hes_err *err);
+void partition_answer_free(struct partition_answer *a);
+
+/** Rows to show of a clock: of two jobs the splits that leave less than a step free, of more the
+ * best few; always the best. */
+struct partition_rows {
+	const struct hes_split **v; /* owned, free() */
+	size_t n;
+};
+
+/** @param most  rows at most, of more than two jobs; SIZE_MAX: every split. @return 0 or -ENOMEM */
+int partition_rows(const struct partition_answer *a, size_t clock, size_t most,
+		   struct partition_rows *out);
+
+/** The split to apply: that of --split, else the best one. @return NULL: the jobs are to take turns
+ */
+const struct hes_split *partition_chosen(const struct partition_answer *a);
+/** Share of work per watt by which @s is better than @than, as a fraction. */
+double partition_gain(const struct hes_split *s, const struct hes_split *than);
+/** Draw throughput per watt of the splits as an SVG file. @return 0; -ENOENT gnuplot is missing;
+ * -errno of the file */
+int partition_plot(const char *path, const struct partition_answer *a, struct hes_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * split_inputs.c - load or draw measured points and train the model; see split_inputs.h.
+ * partition_inputs.c - load or draw measured points and train the model; see partition_inputs.h.
  */
-#include "cli/partition/split_inputs.h"
+#include "app/partition_inputs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,7 +14,6 @@
 #include "base/plural.h"
 #include "base/rng.h"
 #include "base/texts.h"
-#include "cli/cli.h"
 #include "app/catalogue.h"
 #include "app/known_files.h"
 #include "app/known_store.h"
@@ -212,8 +211,8 @@ static int draw_types(const struct hes_model *m, const struct partition_name *jo
 	return rc;
 }
 
-static int check_names(const struct hes_model *m, const struct partition_name *jobs, size_t n,
-		       struct hes_err *err)
+static int inputs_check_names(const struct hes_model *m, const struct partition_name *jobs,
+			      size_t n, struct hes_err *err)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!hes_model_workload(m, jobs[i].workload, err))
@@ -221,15 +220,15 @@ static int check_names(const struct hes_model *m, const struct partition_name *j
 	return 0;
 }
 
-static int draw_all(const struct partition_name *jobs, size_t n_jobs,
-		    const struct hes_gpu_type *const *types, size_t n_types,
-		    struct partition_inputs *in, struct hes_err *err)
+static int inputs_draw(const struct partition_name *jobs, size_t n_jobs,
+		       const struct hes_gpu_type *const *types, size_t n_types,
+		       struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_model *m = NULL;
-	int rc = app_model_load(cli_app(), NULL, &in->catalogue, types, n_types, &m, err);
+	int rc = app_model_load(in->from->app, NULL, &in->catalogue, types, n_types, &m, err);
 
 	if (!rc)
-		rc = check_names(m, jobs, n_jobs, err);
+		rc = inputs_check_names(m, jobs, n_jobs, err);
 	if (!rc)
 		rc = draw_types(m, jobs, n_jobs, types, n_types, in, err);
 	hes_model_free(m);
@@ -256,13 +255,13 @@ static bool is_any_missing(const struct partition_name *jobs, size_t n_jobs,
 }
 
 /* Known networks, and what was measured on other types or at other batch sizes, from the model. */
-static int draw_missing(const char *store, const struct partition_name *jobs, size_t n_jobs,
-			const struct hes_gpu_type *const *types, size_t n_types,
-			struct partition_inputs *in, struct hes_err *err)
+static int inputs_draw_missing(const char *store, const struct partition_name *jobs, size_t n_jobs,
+			       const struct hes_gpu_type *const *types, size_t n_types,
+			       struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_jobs named = { .v = calloc(n_jobs + 1, sizeof(*named.v)), .n = n_jobs };
 	struct app_known_from from = {
-		.app = cli_app(),
+		.app = in->from->app,
 		.store = store,
 		.jobs = &named,
 		.profiles_only = true,
@@ -271,7 +270,8 @@ static int draw_missing(const char *store, const struct partition_name *jobs, si
 	struct hes_known k = { .learnt = false };
 	struct hes_model *m = NULL;
 	const size_t before = in->points.n;
-	int rc = named.v ? app_model_load(cli_app(), NULL, &in->catalogue, types, n_types, &m, err)
+	int rc = named.v ? app_model_load(in->from->app, NULL, &in->catalogue, types, n_types, &m,
+					  err)
 			 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", n_jobs);
 
 	for (size_t i = 0; i < n_jobs && !rc; i++) {
@@ -303,7 +303,7 @@ static bool is_any_drawn(const struct partition_name *jobs, size_t n_jobs,
 	return false;
 }
 
-static int load_file(const char *path, struct partition_inputs *in, struct hes_err *err)
+static int inputs_load_file(const char *path, struct partition_inputs *in, struct hes_err *err)
 {
 	struct stat st;
 	char *file = NULL;
@@ -318,10 +318,10 @@ static int load_file(const char *path, struct partition_inputs *in, struct hes_e
 	return rc;
 }
 
-static int load_store(const char *path, struct partition_inputs *in, struct hes_err *err)
+static int inputs_load_store(const char *path, struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_store *s = NULL;
-	int rc = app_store_open(cli_app(), path, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
+	int rc = app_store_open(in->from->app, path, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
 
 	if (rc == -ENOENT)
 		return hes_fail(err, rc,
@@ -337,7 +337,7 @@ static int load_store(const char *path, struct partition_inputs *in, struct hes_
 }
 
 /* Learn the clocks that GPUs held without a lock, and give them to the points without one. */
-static int hold_clocks(struct partition_inputs *in, struct hes_err *err)
+static int inputs_hold_clocks(struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_profiles solos = { .v = calloc(in->points.n + 1, sizeof(*solos.v)) };
 
@@ -367,18 +367,18 @@ static int hold_clocks(struct partition_inputs *in, struct hes_err *err)
 	return 0;
 }
 
-static int load_known(const char *store, const struct partition_name *jobs, size_t n_jobs,
-		      const struct hes_gpu_type *const *types, size_t n_types,
-		      struct partition_inputs *in, struct hes_err *err)
+static int inputs_load_known(const char *store, const struct partition_name *jobs, size_t n_jobs,
+			     const struct hes_gpu_type *const *types, size_t n_types,
+			     struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_err why;
-	int rc = load_store(store, in, &why), none = rc;
+	int rc = inputs_load_store(store, in, &why), none = rc;
 
 	if (rc && (rc != -ENOENT || store))
 		return hes_fail(err, rc, "%s", why.msg);
-	rc = hold_clocks(in, err);
+	rc = inputs_hold_clocks(in, err);
 	if (!rc && is_any_missing(jobs, n_jobs, types, n_types, in))
-		rc = draw_missing(store, jobs, n_jobs, types, n_types, in, err);
+		rc = inputs_draw_missing(store, jobs, n_jobs, types, n_types, in, err);
 	if (!rc && none && !is_any_drawn(jobs, n_jobs, in))
 		rc = hes_fail(err, none, "%s", why.msg);
 	return rc;
@@ -390,14 +390,15 @@ int partition_inputs_load(const struct partition_from *from, const struct partit
 {
 	int rc;
 
+	in->from = from;
 	if (from->modelled)
-		rc = draw_all(jobs, n_jobs, types, n_types, in, err);
+		rc = inputs_draw(jobs, n_jobs, types, n_types, in, err);
 	else if (from->points)
-		rc = load_file(from->points, in, err);
+		rc = inputs_load_file(from->points, in, err);
 	else
-		rc = load_known(from->store, jobs, n_jobs, types, n_types, in, err);
+		rc = inputs_load_known(from->store, jobs, n_jobs, types, n_types, in, err);
 	if (!rc && from->points)
-		rc = hold_clocks(in, err);
+		rc = inputs_hold_clocks(in, err);
 	if (!rc)
 		rc = hes_share_profiles_from(&in->points, &in->catalogue, &in->profiles, err);
 	return rc;
@@ -410,9 +411,11 @@ int partition_inputs_train(struct partition_inputs *in, enum hes_partition_metho
 	const struct hes_partition_options o = { .method = method };
 	int rc;
 
-	cli_progress("learning from points", 0, 1);
+	if (in->from->progress)
+		in->from->progress("learning from points", 0, 1);
 	rc = hes_partition_train(&in->points, &in->profiles, types, n_types, &o, &in->model, err);
-	cli_progress("learning from points", 1, 1);
+	if (in->from->progress)
+		in->from->progress("learning from points", 1, 1);
 	return rc;
 }
 

@@ -1,17 +1,20 @@
 /*
- * split_inputs.h - the inputs of `heshare partition`: measured points of a store or file, or drawn
- * from the GPU model, and a model trained on them.
+ * partition_inputs.h - what a partition is predicted from: measured points of a store or file, or
+ * drawn from the GPU model, and a model trained on them.
  */
-#ifndef HES_CLI_PARTITION_SPLIT_INPUTS_H
-#define HES_CLI_PARTITION_SPLIT_INPUTS_H
+#ifndef HES_APP_PARTITION_INPUTS_H
+#define HES_APP_PARTITION_INPUTS_H
 
 #include <stdbool.h>
 
+#include "app/app.h"
 #include "heshare/device.h"
 #include "heshare/partition.h"
 
 struct partition_from {
-	const char *store;  /* NULL: the user's */
+	const struct hes_app *app;
+	void (*progress)(const char *what, uint64_t done, uint64_t total); /* NULL: none */
+	const char *store;                                                 /* NULL: the user's */
 	const char *points; /* points.csv or its folder; NULL: the store */
 	bool modelled;
 };
@@ -23,6 +26,7 @@ struct partition_name {
 };
 
 struct partition_inputs {
+	const struct partition_from *from; /* of the load; borrowed */
 	struct hes_catalogue catalogue;
 	char what[HES_ERR_MAX]; /* where points come from, for people */
 	bool modelled;

@@ -1,6 +1,6 @@
 /*
- * split_plot.c - the figure of `heshare partition`: a bar of work per watt for each split, with the
- * part of each job and the interval; see split_out.h.
+ * partition_plot.c - the figure of a partition: a bar of work per watt for each split, with the
+ * part of each job and the interval; see partition_answer.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/texts.h"
-#include "cli/partition/split_out.h"
+#include "app/partition_answer.h"
 #include "report/figures.h"
 
 #define ROWS   19 /* at most */

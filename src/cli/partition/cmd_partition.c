@@ -2,25 +2,28 @@
  * cmd_partition.c - `heshare partition`: find the split of a GPU's SMs between jobs, and the jobs
  * that should share a GPU.
  */
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/num.h"
 #include "cli/cli.h"
-#include "cli/inputs/inputs.h"
 #include "cli/commands.h"
-#include "app/catalogue.h"
+#include "cli/inputs/inputs.h"
 #include "cli/inputs/offers.h"
-#include "cli/partition/partition.h"
 #include "cli/partition/split_out.h"
-#include "cli/partition/split_run.h"
-#include "app/known_store.h"
-#include "app/gpus_chosen.h"
-#include "app/gpus_visible.h"
-#include "heshare/profiler.h"
+#include "cli/run/carry_out.h"
+#include "cli/run/run_shown.h"
+#include "cli/terminal.h"
+
+#define LOG_MAX "1G"
+
+struct partition_opts {
+	struct partition_request q;
+	const char *objective, *plot, *most_given, *effort_given, *seed_given, *method, *logs;
+	double for_s;
+	bool all, json, run;
+	int n_jobs; /* operands before "--"; -1: there is no "--" */
+};
 
 static const char *const methods[] = { "corrected", "paper", NULL };
 
@@ -29,23 +32,23 @@ static const char *const methods[] = { "corrected", "paper", NULL };
 /* clang-format off */
 static const struct opt partition_opts[] = {
 	{ .heading = "one GPU",
-	  .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE|INDEX",
+	  .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(q.gpu), .arg = "TYPE|INDEX",
 	  .offer = offer_gpu_types,
 	  .help = "GPU type, or index of a GPU of this machine; without it, the type that all jobs "
 		  "were profiled on, V100-SXM2-32 with --modelled" },
-	CLI_CATALOGUE_OPT(offsetof(struct partition_opts, catalogue)),
+	CLI_CATALOGUE_OPT(offsetof(struct partition_opts, q.catalogue)),
 	{ .name = "objective", .kind = OPT_CHOICE, AT(objective), .arg = "WHAT",
 	  .choices = hes_partition_objectives,
 	  .help = "what to maximise for each watt; without it throughput, with --jobs energy" },
-	{ .name = "floor", .kind = OPT_TEXT, AT(floor), .arg = "LIST",
+	{ .name = "floor", .kind = OPT_TEXT, AT(q.floor), .arg = "LIST",
 	  .help = "least throughput of a job, as a part of its throughput alone: B=0.5, with "
 		  "commas; or 0.3 for all" },
-	{ .name = "step", .kind = OPT_U64, AT(step), .arg = "PCT", .def = "10", .min = 1, .max = 50,
+	{ .name = "step", .kind = OPT_U64, AT(q.step), .arg = "PCT", .def = "10", .min = 1, .max = 50,
 	  .help = "shares are multiples of this, %" },
-	{ .name = "clocks", .kind = OPT_TEXT, AT(clocks), .arg = "LIST", .def = "default",
+	{ .name = "clocks", .kind = OPT_TEXT, AT(q.clocks), .arg = "LIST", .def = "default",
 	  .help = "clocks to choose from in MHz, such as 900,1200; default: the default clock; "
 		  "all: every profiled clock" },
-	{ .name = "split", .kind = OPT_TEXT, AT(split), .arg = "LIST",
+	{ .name = "split", .kind = OPT_TEXT, AT(q.split), .arg = "LIST",
 	  .help = "also predict this split, such as 30,70: % of the SMs in the order of the jobs" },
 	{ .heading = "carry it out",
 	  .name = "run", .kind = OPT_FLAG, AT(run),
@@ -62,17 +65,17 @@ static const struct opt partition_opts[] = {
 	  .help = "draw the splits as an SVG file (needs gnuplot)" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ .heading = "a fleet",
-	  .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE",
+	  .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(q.jobs), .arg = "FILE",
 	  .help = "put these jobs on the GPUs of a fleet, instead of JOB JOB" },
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(q.fleet), .arg = "FILE",
 	  .help = "with --jobs: fleet file; without it, the eight GPUs of the HeShare paper" },
-	{ .name = "most", .kind = OPT_U64, AT(most), .given = offsetof(struct partition_opts,
+	{ .name = "most", .kind = OPT_U64, AT(q.most), .given = offsetof(struct partition_opts,
 	  most_given), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
 	  .help = "with --jobs: most jobs on one GPU at a time" },
-	{ .name = "effort", .kind = OPT_U64, AT(effort), .given = offsetof(struct partition_opts,
+	{ .name = "effort", .kind = OPT_U64, AT(q.effort), .given = offsetof(struct partition_opts,
 	  effort_given), .arg = "N", .def = "0", .max = 1e12,
 	  .help = "with --jobs: number of groups to try; 0: 50000, plus 700 for each job" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed),
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(q.seed),
 	  .given = offsetof(struct partition_opts, seed_given), .arg = "S", .def = "1",
 	  .max = 0x1p64,
 	  .help = "with --jobs: seed of the search" },
@@ -80,17 +83,18 @@ static const struct opt partition_opts[] = {
 	  .name = "method", .kind = OPT_CHOICE, AT(method), .arg = "HOW", .def = "corrected",
 	  .choices = methods,
 	  .help = "how to predict throughput and power; see above" },
-	{ .name = "store", .kind = OPT_FILE, AT(from.store), .arg = "FILE",
+	{ .name = "store", .kind = OPT_FILE, AT(q.from.store), .arg = "FILE",
 	  .help = "store with measured points; without it " CLI_STORE_PLACE },
-	{ .name = "points", .kind = OPT_FILE, AT(from.points), .arg = "FILE",
+	{ .name = "points", .kind = OPT_FILE, AT(q.from.points), .arg = "FILE",
 	  .help = "points.csv or its folder, from heshare profiles export, instead of the store" },
-	{ .name = "modelled", .kind = OPT_FLAG, AT(from.modelled),
+	{ .name = "modelled", .kind = OPT_FLAG, AT(q.from.modelled),
 	  .help = "draw points from the GPU model; needs no GPU" },
 	{ 0 }
 };
 /* clang-format on */
 
-int partition_word(const char *word, const char *const *words)
+/* Index of a word in a list that ends with NULL. */
+static int word_index(const char *word, const char *const *words)
 {
 	for (int i = 0; words[i]; i++)
 		if (strcmp(word, words[i]) == 0)
@@ -98,356 +102,84 @@ int partition_word(const char *word, const char *const *words)
 	return 0; /* the table of options lets no other word through */
 }
 
-enum hes_partition_method partition_method(const struct partition_opts *o)
+static void show_message(void *ctx, const char *sentence)
 {
-	return (enum hes_partition_method)partition_word(o->method, methods);
+	(void)ctx;
+	run_show_message("partition", sentence);
 }
 
-static int floor_of(const char *text, bool in_list, const struct partition_name *jobs, size_t n,
-		    double *floor, struct hes_err *err)
+/* Iterations of each job, as the runner published them a second ago. */
+static void show_progress(void *ctx, const struct hes_run_progress *p)
 {
-	const char *equals = strchr(text, '=');
-	struct partition_name name = { .batch_size = 0 };
-	char job[2 * HES_NAME_MAX] = "";
-	bool found = !equals;
-	double part;
-	int rc;
+	const struct partition_run *r = ctx;
+	char since[HES_QUANTITY_MAX], left[HES_QUANTITY_MAX];
+	struct hes_run_live live;
 
-	if (equals) {
-		snprintf(job, sizeof(job), "%.*s", (int)(equals - text), text);
-		rc = partition_name_parse(job, &name, err);
-		if (rc)
-			return hes_fail_in(err, "--floor");
+	if (!terminal_is_live(STDERR_FILENO) || hes_run_live_load(&r->run, &live, NULL))
+		return;
+	fputc('\r', stderr);
+	for (size_t i = 0; i < live.n_jobs; i++)
+		fprintf(stderr, "%s %llu, ", live.jobs[i].job,
+			(unsigned long long)live.jobs[i].iterations);
+	if (live.n_gpus && live.gpus[0].has_power)
+		fprintf(stderr, "%.0f W; ", live.gpus[0].power_w);
+	fputs(cli_rough_time(since, (double)p->now_us), stderr);
+	if (p->left_us)
+		fprintf(stderr, ", about %s left", cli_rough_time(left, (double)p->left_us));
+	fputs("\033[K", stderr);
+	fflush(stderr);
+	hes_run_live_free(&live);
+}
+
+/* @param status  1 when a job failed; set on success */
+static int run_jobs(const struct partition_opts *o, const struct partition_run_request *q,
+		    int *status, struct hes_err *err)
+{
+	struct hes_run_report report = { 0 };
+	struct partition_run r;
+	json_t *doc;
+	int rc = partition_run_open(q, &r, err);
+
+	fflush(stdout);
+	if (!rc) {
+		r.request.listener = (struct hes_run_listener){ .ctx = &r,
+								.message = show_message,
+								.progress = show_progress };
+		rc = run_carry_out(&r.request, LOG_MAX, r.journal, &r.run, &report, err);
+		run_clear_line();
 	}
-	rc = hes_parse_double("--floor", equals ? equals + 1 : text, 0, 1, &part, err);
-	if (!rc && !equals && in_list)
-		rc = hes_fail(
-			err, -EINVAL,
-			"--floor: %s is for all jobs and stands alone; write JOB=%s for one job",
-			text, text);
-	for (size_t i = 0; i < n && !rc; i++)
-		if (!equals || (strcmp(jobs[i].workload, name.workload) == 0 &&
-				(!name.batch_size || !jobs[i].batch_size ||
-				 name.batch_size == jobs[i].batch_size))) {
-			floor[i] = part;
-			found = true;
-		}
-	return rc || found ? rc
-			   : hes_fail(err, -ENOENT, "--floor: \"%.60s\" is none of the jobs", job);
-}
-
-int partition_floors(const char *list, const struct partition_name *jobs, size_t n, double *floor,
-		     struct hes_err *err)
-{
-	char *text = strdup(list ? list : ""), *rest, *one;
-	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
-
-	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc;
-	     one = strtok_r(NULL, ",", &rest))
-		rc = floor_of(one, strchr(list, ',') != NULL, jobs, n, floor, err);
-	free(text);
+	if (!rc && !o->json) {
+		partition_run_print(&r, &report);
+		*status = report.done < report.n_jobs;
+	} else if (!rc) {
+		doc = partition_json(q->a);
+		if (doc)
+			json_object_set_new(doc, "run", partition_run_json(&r, &report));
+		*status = cli_print_json("heshare-partition", doc) || report.done < report.n_jobs;
+	}
+	hes_run_report_free(&report);
+	partition_run_close(&r);
 	return rc;
-}
-
-static bool is_index(const char *gpu)
-{
-	return gpu && *gpu && !gpu[strspn(gpu, "0123456789")];
-}
-
-/* The GPU of this machine that an index names. */
-static int find_gpu(const char *index, const struct hes_catalogue *c,
-		    const struct hes_gpu_type **out, struct hes_device_info *info,
-		    struct hes_err *err)
-{
-	struct hes_devices *d = NULL;
-	int rc = app_devices_open(cli_app(), c, &d, err);
-	long i = rc ? -1 : gpus_find(d, "--gpu", index, err);
-
-	if (!rc && i < 0)
-		rc = (int)i;
-	if (!rc)
-		rc = hes_device_info(d, (size_t)i, info, err);
-	*out = rc ? NULL : app_gpu_type(d, (size_t)i, c, err);
-	hes_devices_close(d);
-	return rc || *out ? rc : err->code;
-}
-
-static int choose_type(const struct partition_opts *o, const struct hes_catalogue *c,
-		       const struct hes_gpu_type **out, struct hes_device_info *info,
-		       struct hes_err *err)
-{
-	if (is_index(o->gpu))
-		return find_gpu(o->gpu, c, out, info, err);
-	*out = o->gpu || o->from.modelled
-		       ? hes_gpu_type_find(c, o->gpu ? o->gpu : "V100-SXM2-32", err)
-		       : NULL;
-	if (!*out && o->gpu)
-		return hes_fail_in(err, "--gpu");
-	return *out || (!o->gpu && !o->from.modelled) ? 0 : -ENOENT;
-}
-
-static bool all_have(const struct partition_inputs *in, const struct partition_name *jobs, size_t n,
-		     const struct hes_gpu_type *g, uint32_t clock_mhz)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!partition_find(in, &jobs[i], g, clock_mhz, NULL))
-			return false;
-	return true;
-}
-
-static int add_clock(struct partition_answer *a, uint32_t mhz, struct hes_err *err)
-{
-	for (size_t k = 0; k < a->n_clocks; k++)
-		if (a->clocks_mhz[k] == mhz)
-			return 0;
-	if (a->n_clocks == PARTITION_CLOCKS)
-		return hes_fail(err, -E2BIG, "--clocks: more than %d clocks", PARTITION_CLOCKS);
-	a->clocks_mhz[a->n_clocks++] = mhz;
-	return 0;
-}
-
-/* Clocks that every job was profiled at; the default where there is none, so that the error says
- * what is missing. */
-static int add_all_clocks(const struct partition_inputs *in, const struct partition_name *jobs,
-			  struct partition_answer *a, struct hes_err *err)
-{
-	uint32_t standard = a->g->clock_default_mhz;
-	int rc = all_have(in, jobs, a->n, a->g, standard) ? add_clock(a, standard, err) : 0;
-
-	for (size_t i = 0; i < in->profiles.n && !rc; i++)
-		if (all_have(in, jobs, a->n, a->g, in->profiles.v[i].clock_mhz))
-			rc = add_clock(a, in->profiles.v[i].clock_mhz, err);
-	return rc || a->n_clocks ? rc : add_clock(a, standard, err);
-}
-
-static int choose_clocks(const struct partition_opts *o, const struct partition_inputs *in,
-			 const struct partition_name *jobs, struct partition_answer *a,
-			 struct hes_err *err)
-{
-	uint32_t mhz[PARTITION_CLOCKS];
-	int n, rc = 0;
-
-	if (strcmp(o->clocks, "default") == 0)
-		return add_clock(a, a->g->clock_default_mhz, err);
-	if (strcmp(o->clocks, "all") == 0)
-		return add_all_clocks(in, jobs, a, err);
-	n = hes_ranges_parse("--clocks", o->clocks, 1, 10000, mhz, PARTITION_CLOCKS, err);
-	for (int i = 0; i < n && !rc; i++)
-		rc = add_clock(a, mhz[i], err);
-	return n < 0 ? n : rc;
-}
-
-static int find_jobs(const struct partition_inputs *in, const struct partition_name *jobs,
-		     const struct partition_answer *a, uint32_t clock_mhz,
-		     const struct hes_share_profile **out, struct hes_err *err)
-{
-	for (size_t i = 0; i < a->n; i++) {
-		out[i] = partition_find(in, &jobs[i], a->g, clock_mhz, err);
-		if (!out[i])
-			return -ENOENT;
-	}
-	return 0;
-}
-
-/* Jobs that take turns alone on the whole GPU, equal times each, at a clock: measured, not
- * predicted. The best clock is kept. Nothing where 100 % was not profiled. */
-static void judge_turns(size_t clock, const struct hes_partition_goal *goal,
-			struct partition_answer *a)
-{
-	double n = (double)a->n, alone[HES_PARTITION_MAX_JOBS], turns_w[HES_PARTITION_MAX_JOBS];
-	struct hes_split turns = { .low = 1, .high = 1, .allowed = true };
-
-	for (size_t i = 0; i < a->n; i++) {
-		const struct hes_share_profile *p = a->jobs[clock][i];
-		const struct hes_share_point *whole = &p->at[p->n - 1];
-
-		if (whole->sm_pct < 100)
-			return;
-		alone[i] = p->alone_rate;
-		turns.sm_pct[i] = 100;
-		turns.estimate.rate[i] = whole->rate / n;
-		turns_w[i] = whole->power_w;
-		turns.estimate.power_w += whole->power_w / n;
-		turns.allowed &= !(turns.estimate.rate[i] < goal->floor[i] * alone[i]);
-	}
-	turns.work = hes_partition_work(a->objective, turns.estimate.rate, alone, a->n);
-	turns.per_watt = turns.work / turns.estimate.power_w;
-	if (turns.allowed > a->turns.allowed ||
-	    (turns.allowed == a->turns.allowed && turns.per_watt > a->turns.per_watt)) {
-		a->turns = turns;
-		memcpy(a->turns_w, turns_w, sizeof(turns_w));
-		a->turns_mhz = a->clocks_mhz[clock];
-	}
-}
-
-/* Turns of equal length favour no job; a split may do more of the job that needs less power. It is
- * to gain against turns that do the same work, too. @return NULL: the jobs share */
-static const char *turns_reason(const struct partition_answer *a)
-{
-	const struct hes_split *best = &a->splits[a->best].v[a->splits[a->best].best];
-	double same_work_w = 0;
-
-	for (size_t i = 0; i < a->n && a->turns.allowed; i++)
-		same_work_w += best->estimate.rate[i] / ((double)a->n * a->turns.estimate.rate[i]) *
-			       a->turns_w[i];
-	if (!a->turns.allowed)
-		return NULL;
-	if (best->per_watt <= a->turns.per_watt)
-		return "No split does more work per watt.";
-	if (best->per_watt * best->low <= a->turns.per_watt)
-		return "The gain of the best split is within its interval.";
-	return best->estimate.power_w < same_work_w
-		       ? NULL
-		       : "Turns that do the work of the best split need less energy.";
-}
-
-/* Equal shares, at the default clock where the jobs were profiled there. */
-static int judge_equal(const struct partition_inputs *in, const struct partition_name *jobs,
-		       const struct hes_partition_goal *goal, struct partition_answer *a,
-		       struct hes_err *err)
-{
-	const struct hes_share_profile *at[HES_PARTITION_MAX_JOBS];
-	uint32_t shares[HES_PARTITION_MAX_JOBS];
-	int rc;
-
-	a->equal_mhz = all_have(in, jobs, a->n, a->g, a->g->clock_default_mhz)
-			       ? a->g->clock_default_mhz
-			       : a->clocks_mhz[0];
-	for (size_t i = 0; i < a->n; i++)
-		shares[i] = 100 / (uint32_t)a->n;
-	rc = find_jobs(in, jobs, a, a->equal_mhz, at, err);
-	if (rc)
-		return rc;
-	rc = hes_partition_judge(in->model, a->g, at, a->n, goal, shares, &a->equal, err);
-	return rc == -ERANGE ? 0 : rc; /* equal shares were not profiled: nothing to compare with */
-}
-
-/* The shares of --split, one for each of @n_jobs. */
-static int split_parse(const char *split, size_t n_jobs, uint32_t *shares, struct hes_err *err)
-{
-	char *text = strdup(split), *rest, *one;
-	size_t n = 0;
-	uint32_t sum = 0;
-	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
-
-	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc && n < n_jobs;
-	     one = strtok_r(NULL, ",", &rest)) {
-		rc = hes_parse_u32("--split", one, 1, 100, &shares[n], err);
-		sum += rc ? 0 : shares[n++];
-	}
-	if (!rc && (n < n_jobs || one))
-		rc = hes_fail(err, -EINVAL,
-			      "--split: %s does not give one share for each of %zu jobs", split,
-			      n_jobs);
-	if (!rc && sum > 100)
-		rc = hes_fail(err, -ERANGE,
-			      "--split: shares that sum to %u %%; they may sum to 100 %% at most",
-			      sum);
-	free(text);
-	return rc;
-}
-
-/* Clocks are numbers, or a word that the GPUs know. */
-static int check_clocks(const char *clocks, struct hes_err *err)
-{
-	uint32_t mhz[PARTITION_CLOCKS];
-	int n = strcmp(clocks, "default") && strcmp(clocks, "all")
-			? hes_ranges_parse("--clocks", clocks, 1, 10000, mhz, PARTITION_CLOCKS, err)
-			: 0;
-
-	return n < 0 ? n : 0;
-}
-
-/* The split of --split, at the best clock. */
-static int judge_given(const struct partition_opts *o, const struct partition_inputs *in,
-		       const struct hes_partition_goal *goal, struct partition_answer *a,
-		       struct hes_err *err)
-{
-	uint32_t shares[HES_PARTITION_MAX_JOBS];
-	int rc = split_parse(o->split, a->n, shares, err);
-
-	if (rc)
-		return rc;
-	rc = hes_partition_judge(in->model, a->g, a->jobs[a->best], a->n, goal, shares, &a->given,
-				 err);
-	return rc ? hes_fail_in(err, "--split") : 0;
-}
-
-/* The best split of each clock. A clock at which no split keeps the floors is passed over where
- * there are others. */
-static int search_clocks(const struct partition_inputs *in, const struct partition_name *jobs,
-			 const struct hes_partition_goal *goal, struct partition_answer *a,
-			 struct hes_err *err)
-{
-	struct hes_err why = { .code = 0 };
-	bool found = false;
-
-	for (size_t c = 0; c < a->n_clocks; c++) {
-		int rc = find_jobs(in, jobs, a, a->clocks_mhz[c], a->jobs[c], err);
-
-		if (rc)
-			return rc;
-		judge_turns(c, goal, a);
-		rc = hes_partition_search(in->model, a->g, a->jobs[c], a->n, goal, &a->splits[c],
-					  &why);
-		if (rc == -ERANGE)
-			continue;
-		if (rc)
-			return hes_fail(err, rc, "%s", why.msg);
-		if (!found || a->splits[c].v[a->splits[c].best].per_watt >
-				      a->splits[a->best].v[a->splits[a->best].best].per_watt)
-			a->best = c;
-		found = true;
-	}
-	if (!found)
-		return hes_fail(err, why.code, "%s", why.msg);
-	a->take_turns = turns_reason(a);
-	return 0;
-}
-
-static int answer(const struct partition_opts *o, struct partition_inputs *in,
-		  const struct partition_name *jobs, struct partition_answer *a,
-		  struct hes_err *err)
-{
-	struct hes_partition_goal goal = { .objective = a->objective, .step = a->step };
-	int rc = 0;
-
-	if (!a->g)
-		a->g = partition_only_type(in, jobs, a->n, err);
-	if (!a->g)
-		return -ENOENT;
-	rc = choose_clocks(o, in, jobs, a, err);
-	if (!rc)
-		rc = find_jobs(in, jobs, a, a->clocks_mhz[0], a->jobs[0], err);
-	if (!rc)
-		rc = partition_inputs_train(in, partition_method(o), &a->g, 1, err);
-	if (!rc)
-		rc = partition_floors(o->floor, jobs, a->n, goal.floor, err);
-	if (!rc)
-		rc = search_clocks(in, jobs, &goal, a, err);
-	if (!rc)
-		rc = judge_equal(in, jobs, &goal, a, err);
-	if (!rc && o->split)
-		rc = judge_given(o, in, &goal, a, err);
-	if (rc)
-		return rc;
-	a->all_clocks = strcmp(o->clocks, "all") == 0;
-	a->model = hes_partition_about(in->model, a->g);
-	return o->plot ? partition_plot(o->plot, a, err) : 0;
 }
 
 /* @param lines  commands of --run; NULL: those that were profiled. @return exit status */
 static int tell_split(const struct partition_opts *o, const struct partition_answer *a,
 		      const struct hes_catalogue *c, char *const *lines, struct hes_err *err)
 {
-	int status = 0, rc = 0;
+	const struct partition_run_request run = { .p = &o->q,
+						   .a = a,
+						   .catalogue = c,
+						   .commands = lines,
+						   .logs = o->logs,
+						   .for_s = o->for_s };
+	int status = 0, rc = o->plot ? partition_plot(o->plot, a, err) : 0;
 
-	if (!o->json)
+	if (!rc && !o->json)
 		rc = partition_print(a, o->all, !o->run, err);
-	else if (!o->run || !partition_chosen(a))
+	else if (!rc && (!o->run || !partition_chosen(a)))
 		status = cli_print_json("heshare-partition", partition_json(a));
 	if (!rc && o->run)
-		rc = partition_run(o, a, c, lines, &status, err);
+		rc = run_jobs(o, &run, &status, err);
 	return rc ? cli_fail("partition", err) : status;
 }
 
@@ -456,30 +188,30 @@ static int run_split(const struct partition_opts *o, const struct partition_name
 {
 	struct partition_inputs in = { .modelled = false };
 	struct hes_device_info info = { .uuid = "" };
-	struct partition_answer a = {
-		.n = n,
-		.uuid = info.uuid,
-		.what = in.what,
-		.step = (uint32_t)o->step,
-		.objective = HES_PARTITION_NORMALIZED,
-	};
+	struct partition_answer a;
 	struct hes_err err;
-	int status, rc = app_catalogue_load(cli_app(), o->catalogue, !o->from.modelled,
-					    &in.catalogue, &err);
+	int status = partition_answer(&o->q, jobs, n, &in, &info, &a, &err)
+			     ? cli_fail("partition", &err)
+			     : tell_split(o, &a, &in.catalogue, lines, &err);
 
-	if (o->objective)
-		a.objective = (enum hes_partition_objective)partition_word(
-			o->objective, hes_partition_objectives);
-	if (!rc)
-		rc = choose_type(o, &in.catalogue, &a.g, &info, &err);
-	if (!rc)
-		rc = partition_inputs_load(&o->from, jobs, n, &a.g, 1, &in, &err);
-	if (!rc)
-		rc = answer(o, &in, jobs, &a, &err);
-	status = rc ? cli_fail("partition", &err) : tell_split(o, &a, &in.catalogue, lines, &err);
-	for (size_t c = 0; c < a.n_clocks; c++)
-		hes_splits_free(&a.splits[c]);
+	partition_answer_free(&a);
 	partition_inputs_free(&in);
+	return status;
+}
+
+static int run_fleet(const struct partition_opts *o)
+{
+	struct partition_fleet f;
+	struct hes_err err;
+	int status = 0;
+
+	if (partition_fleet(&o->q, &f, &err))
+		status = cli_fail("partition", &err);
+	else if (o->json)
+		status = cli_print_json("heshare-partition-fleet", partition_fleet_json(&f));
+	else
+		partition_fleet_print(&f);
+	partition_fleet_free(&f);
 	return status;
 }
 
@@ -490,59 +222,61 @@ static const char *misuse(const struct partition_opts *o, int n_args)
 
 	if (!o->run && (o->n_jobs >= 0 || o->for_s > 0 || o->logs))
 		return "--for, --logs and commands after -- go with --run";
-	if (o->run && (o->jobs || !is_index(o->gpu)))
+	if (o->run && (o->q.jobs || !partition_is_index(o->q.gpu)))
 		return "--run carries the split of one GPU out: name the GPU of this machine by "
 		       "--gpu INDEX";
 	if (o->n_jobs >= 0 && n_args != 2 * n_jobs)
 		return "as many commands as jobs are needed after --, each in quotes";
-	if (o->jobs && n_args)
+	if (o->q.jobs && n_args)
 		return "JOB JOB or --jobs, not both";
-	if (!o->jobs && n_jobs < 2)
+	if (!o->q.jobs && n_jobs < 2)
 		return "two jobs or more are needed, or --jobs FILE; see heshare partition --help";
-	if (!o->jobs && (o->fleet || o->most_given || o->effort_given || o->seed_given))
+	if (!o->q.jobs && (o->q.fleet || o->most_given || o->effort_given || o->seed_given))
 		return "--fleet, --most, --effort and --seed go with --jobs";
-	if (o->jobs && (o->plot || o->split || o->all || o->gpu))
+	if (o->q.jobs && (o->plot || o->q.split || o->all || o->q.gpu))
 		return "--gpu, --split, --all and --plot are of one GPU; they do not go with "
 		       "--jobs";
-	if (o->jobs && strcmp(o->clocks, "default"))
+	if (o->q.jobs && strcmp(o->q.clocks, "default"))
 		return "--clocks is of one GPU; with --jobs, GPUs run at their default clocks";
 	if (o->plot && (strlen(o->plot) < 5 || strcmp(o->plot + strlen(o->plot) - 4, ".svg")))
 		return "--plot writes an SVG file: its name must end with .svg";
-	if (o->from.modelled + !!o->from.points + !!o->from.store > 1)
+	if (o->q.from.modelled + !!o->q.from.points + !!o->q.from.store > 1)
 		return "one of --modelled, --points and --store";
 	return NULL;
 }
 
 static int run_partition(const void *opts, int n_args, char **args)
 {
-	const struct partition_opts *o = opts;
+	struct partition_opts o = *(const struct partition_opts *)opts;
 	struct partition_name jobs[HES_PARTITION_MAX_JOBS];
-	uint32_t shares[HES_PARTITION_MAX_JOBS];
-	double floor[HES_PARTITION_MAX_JOBS];
-	const char *wrong = misuse(o, n_args);
-	const int n_jobs = o->n_jobs < 0 ? n_args : o->n_jobs;
+	const char *wrong = misuse(&o, n_args);
+	const int n_jobs = o.n_jobs < 0 ? n_args : o.n_jobs;
 	struct hes_err err;
 
 	if (wrong) {
 		fprintf(stderr, "heshare partition: %s\n", wrong);
 		return 2;
 	}
-	if (o->jobs)
-		return partition_fleet(o);
+	o.q.from.app = cli_app();
+	o.q.from.progress = cli_progress;
+	o.q.method = (enum hes_partition_method)word_index(o.method, methods);
+	o.q.objective = o.objective ? (enum hes_partition_objective)word_index(
+					      o.objective, hes_partition_objectives)
+			: o.q.jobs ? HES_PARTITION_ENERGY
+				   : HES_PARTITION_NORMALIZED;
+	if (o.q.jobs)
+		return run_fleet(&o);
 	for (int i = 0; i < n_jobs; i++) {
 		if (partition_name_parse(args[i], &jobs[i], &err)) {
 			cli_fail("partition", &err);
 			return 2;
 		}
-		if (o->from.modelled && !jobs[i].batch_size)
+		if (o.q.from.modelled && !jobs[i].batch_size)
 			jobs[i].batch_size = PARTITION_MODELLED_BATCH;
 	}
-	/* What is wrong whatever was measured. */
-	if (check_clocks(o->clocks, &err) ||
-	    (o->split && split_parse(o->split, (size_t)n_jobs, shares, &err)) ||
-	    partition_floors(o->floor, jobs, (size_t)n_jobs, floor, &err))
+	if (partition_check(&o.q, jobs, (size_t)n_jobs, &err))
 		return cli_fail("partition", &err);
-	return run_split(o, jobs, (size_t)n_jobs, o->n_jobs < 0 ? NULL : args + n_jobs);
+	return run_split(&o, jobs, (size_t)n_jobs, o.n_jobs < 0 ? NULL : args + n_jobs);
 }
 
 const struct command cmd_partition = {

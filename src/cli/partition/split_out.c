@@ -27,11 +27,6 @@ static const struct {
 				   "least energy per unit of work, where every job counts alike" },
 };
 
-double partition_gain(const struct hes_split *s, const struct hes_split *than)
-{
-	return s->per_watt / than->per_watt - 1;
-}
-
 static double shown(const struct partition_answer *a, const struct hes_split *s)
 {
 	return a->objective == HES_PARTITION_SUM ? s->per_watt : 1e3 * s->per_watt;
@@ -40,15 +35,6 @@ static double shown(const struct partition_answer *a, const struct hes_split *s)
 static const struct hes_split *best_of(const struct partition_answer *a)
 {
 	return &a->splits[a->best].v[a->splits[a->best].best];
-}
-
-static uint32_t share_sum(const struct partition_answer *a, const struct hes_split *s)
-{
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i < a->n; i++)
-		sum += s->sm_pct[i];
-	return sum;
 }
 
 /* Rows with a column for each job. */
@@ -81,35 +67,6 @@ static void split_row(struct table *t, const struct partition_answer *a, const s
 	row[n++] = cell_real(NULL, objective_words[a->objective].per_watt, -4, shown(a, s));
 	row[n++] = cell_text(NULL, title, interval);
 	table_row(t, row, n);
-}
-
-static int by_worth(const void *a, const void *b)
-{
-	const struct hes_split *x = *(const struct hes_split *const *)a,
-			       *y = *(const struct hes_split *const *)b;
-
-	if (x->allowed != y->allowed)
-		return x->allowed ? -1 : 1;
-	return (x->per_watt < y->per_watt) - (x->per_watt > y->per_watt);
-}
-
-int partition_rows(const struct partition_answer *a, size_t clock, size_t most,
-		   struct partition_rows *out)
-{
-	const struct hes_splits *s = &a->splits[clock];
-
-	*out = (struct partition_rows){ .v = malloc((s->n + 1) * sizeof(*out->v)) };
-	if (!out->v)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n; i++)
-		if (a->n > 2 || most == SIZE_MAX || i == s->best ||
-		    share_sum(a, &s->v[i]) + a->step > 100)
-			out->v[out->n++] = &s->v[i];
-	if (a->n > 2 && most < out->n) {
-		qsort(out->v, out->n, sizeof(*out->v), by_worth);
-		out->n = most;
-	}
-	return 0;
 }
 
 static int clock_rows(struct table *t, const struct partition_answer *a, size_t clock, bool all,
@@ -251,13 +208,6 @@ static void print_gain(const struct partition_answer *a)
 	if (a->take_turns)
 		printf("Take turns: run one job at a time on the whole GPU, without MPS. %s\n",
 		       a->take_turns);
-}
-
-const struct hes_split *partition_chosen(const struct partition_answer *a)
-{
-	if (a->given.estimate.power_w > 0)
-		return &a->given;
-	return a->take_turns ? NULL : best_of(a);
 }
 
 int partition_print(const struct partition_answer *a, bool all, bool script, struct hes_err *err)
