@@ -10,7 +10,7 @@ slices() {
 @test "the paper's example: slices 14, 9, 7 and energies 28, 27, 56" {
 	run -0 slices --interval 30 --phi 0.7 --power 2,3,8 --json
 	jq -e '.slices == [14, 9, 7] and .energy == [28, 27, 56]' <<<"$output"
-	jq -e 'keys_unsorted == ["slices", "energy", "time_fairness", "energy_fairness", "system_fairness", "phi_fair"]' <<<"$output"
+	jq -e 'keys_unsorted == ["format", "version", "slices", "energy", "time_fairness", "energy_fairness", "system_fairness", "phi_fair"]' <<<"$output"
 	jq -e '.time_fairness == 0.5 and (.energy_fairness - 27 / 56 | fabs) < 1e-9 and .system_fairness == .energy_fairness' <<<"$output"
 	jq -e '(.phi_fair - 3 / 8 / (1 / 2 + 1 / 3 + 1 / 8) | fabs) < 1e-9' <<<"$output"
 	[[ "$(tr -d ' \n' <<<"$output")" == '{"slices":[14,9,7],"energy":[28,27,56],'* ]]

@@ -376,7 +376,7 @@ states() {
 	run -0 --separate-stderr "${lab[@]}" heshare gpus --yaml
 	echo "$output" >rows.yaml
 	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -r '.gpu_types[-1] | [.name, .sm_count, .memory_mib, .memory_bandwidth_gbs,
-		.power_limit_w, .clock_default_mhz] | @text')" = '["Odd-GPU-7",46,12288,504,220.0,1800]' ]
+		.power_limit_w, .clock_default_mhz] | @text')" = '["Odd-GPU-7",46,12288,504,220,1800]' ]
 	run -0 --separate-stderr "${lab[@]}" heshare profile --jobs jobs.csv --samples 12 \
 		--warm-up 5 --window 10 --repeats 2..4 --patience 100000 \
 		--clocks default -- "${TASK[@]}"

@@ -15,7 +15,7 @@ leave() {
 	[ "$status" -eq 0 ]
 	[ "$output" = ".: nothing to restore" ]
 	run "$HESHARE" restore --json .
-	[ "$(jq -c . <<<"$output")" = '{"folder":".","clocks_unlocked":0,"mps_daemons_ended":0,"jobs_killed":0}' ]
+	[ "$(jq -c . <<<"$output")" = '{"format":"heshare-restore","version":1,"folder":".","clocks_unlocked":0,"mps_daemons_ended":0,"jobs_killed":0}' ]
 }
 
 @test "a missing folder is reported" {
