@@ -61,8 +61,7 @@ typedef int hes_run_replan_fn(void *ctx, const struct hes_run_now *now, struct h
 struct hes_run_request {
 	const struct hes_plan *plan;
 	const struct hes_fleet *fleet;
-	const struct hes_jobs *jobs;
-	const char *const *commands; /* one a job, lines for a shell */
+	const struct hes_jobs *jobs; /* each with its command, a line for a shell */
 	const struct hes_devices *devices;
 	const long *gpus; /* one a GPU of the fleet, as hes_run_fit() has them; -1: not of this
 			     machine */

@@ -62,11 +62,11 @@ static void inputs_free(struct inputs *in)
 
 static int inputs_load_known(struct inputs *in, struct hes_err *err)
 {
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	static const struct hes_app no_store;
 	const struct hes_known_request q = {
+		.app = &no_store,
 		.catalogue = &in->catalogue,
-		.types = types,
-		.n_types = hes_fleet_types(&in->fleet, types, HES_KNOWN_TYPES),
+		.fleet = &in->fleet,
 		.model = in->model,
 		.jobs = &in->jobs,
 	};

@@ -14,7 +14,7 @@
 
 #include "app/catalogue.h"
 #include "app/jobs_load.h"
-#include "app/known_files.h"
+#include "app/known.h"
 #include "base/num.h"
 #include "base/plural.h"
 
@@ -24,18 +24,20 @@ static bool policy_is_any(const struct hes_policy *p)
 }
 
 /* The workloads that the model does not know are fitted to their profiles. */
-static struct app_known_from set_known_from(const struct campaign_request *q,
-					    const struct campaign_set *in)
+static struct hes_known_request set_known_from(const struct campaign_request *q,
+					       const struct campaign_set *in)
 {
-	return (struct app_known_from){ .app = q->app,
-					.store = q->store,
-					.predictor = q->predictor,
-					.profiles = q->profiles,
-					.model = in->model,
-					.jobs = &in->jobs,
-					.replayed = true,
-					.profiles_only =
-						!campaign_any(&in->campaign, policy_is_any) };
+	return (struct hes_known_request){ .app = q->app,
+					   .catalogue = &in->catalogue,
+					   .fleet = &in->fleet,
+					   .store = q->store,
+					   .predictor = q->predictor,
+					   .profiles = q->profiles,
+					   .model = in->model,
+					   .jobs = &in->jobs,
+					   .replayed = true,
+					   .profiles_only =
+						   !campaign_any(&in->campaign, policy_is_any) };
 }
 
 /* Found before any policy has planned. */
@@ -205,10 +207,10 @@ int campaign_set_learn(struct campaign_set *in, const struct campaign_request *q
 		       struct hes_err *err)
 {
 	struct campaign *c = &in->campaign;
-	struct app_known_from from = set_known_from(q, in);
+	struct hes_known_request from = set_known_from(q, in);
 	int rc;
 
-	rc = app_known_load(&from, &in->catalogue, &in->fleet, &in->knowledge, err);
+	rc = hes_known_load(&from, &in->knowledge, err);
 	in->fits = (struct app_fits){ in->knowledge.fits, in->knowledge.n_fits };
 	in->knowledge.fits = NULL;
 	if (!rc)
@@ -236,12 +238,12 @@ static int set_run_draw(struct campaign_set *s, const struct campaign_request *q
 	struct hes_model *drawn = NULL;
 	struct campaign one = *c;
 	struct hes_report_policy *rows = NULL;
-	struct app_known_from from = set_known_from(q, s);
+	struct hes_known_request from = set_known_from(q, s);
 	int rc = hes_model_varied(c->model, draw + 1, &drawn, err);
 
 	from.model = drawn;
 	if (!rc && c->predictor)
-		rc = app_known_load(&from, &s->catalogue, c->fleet, &k, err);
+		rc = hes_known_load(&from, &k, err);
 	one.model = drawn;
 	one.profiles = &k.profiles;
 	one.predictor = k.predictor;

@@ -14,7 +14,7 @@
 #include "app/catalogue.h"
 #include "app/jobs_commands.h"
 #include "app/jobs_load.h"
-#include "app/known_files.h"
+#include "app/known_store.h"
 #include "app/plan_request.h"
 #include "app/run_identity.h"
 #include "base/clock.h"
@@ -276,8 +276,7 @@ static int load_jobs(struct hes_app_add *a, struct hes_err *err)
 	if (!rc && (c->progress || a->view.run.progress[0]))
 		rc = hes_jobs_set_progress(a->new.v, a->new.n, "--progress",
 					   c->progress ? c->progress : a->view.run.progress, err);
-	return rc ? rc
-		  : run_commands_load(a->o->app, &a->new, c->list, c->pattern, &a->commands, err);
+	return rc ? rc : app_jobs_fill_commands(a->o->app, &a->new, c->list, c->pattern, err);
 }
 
 static int join_jobs(struct hes_app_add *a, struct hes_err *err)
@@ -318,23 +317,25 @@ static int check_memory(struct hes_app_add *a, struct hes_err *err)
 /* Plan them as things are now, on the run's GPUs. */
 static int place(struct hes_app_add *a, struct hes_err *err)
 {
-	const struct app_known_from from = { .app = a->o->app,
-					     .store = a->o->store,
-					     .predictor = a->o->predictor,
-					     .profiles = a->o->profiles,
-					     .jobs = &a->all };
+	const struct hes_known_request from = { .app = a->o->app,
+						.catalogue = &a->catalogue,
+						.fleet = &a->mine,
+						.store = a->o->store,
+						.predictor = a->o->predictor,
+						.profiles = a->o->profiles,
+						.jobs = &a->all };
 	const bool file = a->o->predictor != NULL;
 	int rc = join_jobs(a, err);
 
 	if (!rc)
 		rc = merge_plan(a, err);
 	if (!rc)
-		rc = app_known_load(&from, &a->catalogue, &a->mine, &a->known, err);
+		rc = hes_known_load(&from, &a->known, err);
 	if (rc)
 		return rc;
 	hes_jobs_take_measured(&a->all, &a->known.measured);
-	app_known_fit(&a->known, file, a->catalogue.types, a->catalogue.n);
-	app_known_fit(&a->known, file, a->fleet.limited, a->fleet.n_limited);
+	hes_known_fit(&a->known, file, a->catalogue.types, a->catalogue.n);
+	hes_known_fit(&a->known, file, a->fleet.limited, a->fleet.n_limited);
 	return jobs_add_place(a, err);
 }
 
@@ -343,10 +344,8 @@ static int leave_unplaced(struct hes_app_add *a, struct hes_err *err)
 {
 	int rc = check_memory(a, err);
 
-	for (size_t i = 0; i < a->new.n && !rc; i++) {
+	for (size_t i = 0; i < a->new.n && !rc; i++)
 		a->rows[i] = (struct hes_run_added){ .job = a->new.v[i], .sm_pct = 100 };
-		a->rows[i].job.command = a->commands[i];
-	}
 	return rc;
 }
 
@@ -434,7 +433,6 @@ void hes_app_add_close(struct hes_app_add *a)
 {
 	free(a->rows);
 	free(a->busy_us);
-	run_commands_free(a->commands, a->new.n);
 	hes_known_free(&a->known);
 	free(a->all.v);
 	hes_plan_finish(&a->merged);

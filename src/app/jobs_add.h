@@ -28,7 +28,7 @@ enum hes_app_taken { HES_APP_TAKEN, HES_APP_TAKEN_LATER, HES_APP_TAKEN_AT_RESUME
 struct hes_app_add {
 	const struct hes_app_add_options *o;
 	struct run_view view;       /* of the run, before the jobs were added */
-	struct hes_jobs new;        /* the jobs of the file */
+	struct hes_jobs new;        /* the jobs of the file, each with its command */
 	struct hes_run_added *rows; /* [new.n], by GPU and position; "" as GPU: not placed yet */
 	enum hes_app_taken taken;   /* whether the runner has them */
 	/* Private to jobs_add*.c. */
@@ -42,7 +42,6 @@ struct hes_app_add {
 	struct hes_plan plan, merged; /* of the file; of the run's GPUs, with those added before */
 	struct hes_jobs all; /* planned, before, new; what they refer to belongs to these */
 	struct hes_known known;
-	char **commands;  /* of the new jobs */
 	int64_t *busy_us; /* [new.n] by how much each makes the busy time of its GPU longer */
 };
 

@@ -260,7 +260,6 @@ static struct hes_run_added row_of(const struct hes_app_add *a, size_t gpu,
 		.activity_mw = p->activity_mw,
 	};
 
-	row.job.command = a->commands[p->job - first_new(a)];
 	snprintf(row.gpu, sizeof(row.gpu), "%s", a->mine.gpus[gpu].name);
 	return row;
 }

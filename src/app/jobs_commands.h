@@ -1,5 +1,5 @@
 /*
- * jobs_commands.h - the commands of the jobs of `heshare run`.
+ * jobs_commands.h - a command for each job.
  */
 #ifndef HES_APP_JOBS_COMMANDS_H
 #define HES_APP_JOBS_COMMANDS_H
@@ -8,13 +8,11 @@
 #include "heshare/job.h"
 
 /**
- * One command a job: its own; else the pattern of its workload in the CSV file @list
- * (workload,command); else @pattern.
- * @param out   run_commands_free() it with @jobs->n
- * @return 0; -ENOENT a job without a command
+ * Give each job without a command the pattern of its workload in the CSV file @list
+ * (workload,command); else @pattern. Both may be NULL.
+ * @return 0; -ENOENT a job is left without a command; errors of the file and of patterns
  */
-int run_commands_load(const struct hes_app *app, const struct hes_jobs *jobs, const char *list,
-		      const char *pattern, char ***out, struct hes_err *err);
-void run_commands_free(char **commands, size_t n);
+int app_jobs_fill_commands(const struct hes_app *app, struct hes_jobs *jobs, const char *list,
+			   const char *pattern, struct hes_err *err);
 
 #endif

@@ -220,22 +220,6 @@ static int keep_planned(const struct jobs_file_commands *c, const struct hes_job
 	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", now->n) : 0;
 }
 
-static int fill_commands(const struct hes_app *app, const struct jobs_file_commands *c,
-			 struct hes_jobs *jobs, struct hes_err *err)
-{
-	char **commands;
-	int rc = run_commands_load(app, jobs, c->list, c->pattern, &commands, err);
-
-	for (size_t i = 0; i < jobs->n && !rc; i++)
-		if (!jobs->v[i].command) {
-			jobs->v[i].command = commands[i];
-			commands[i] = NULL;
-		}
-	if (!rc)
-		run_commands_free(commands, jobs->n);
-	return rc;
-}
-
 static int compare(const struct hes_app *app, const char *path, const struct hes_jobs *planned,
 		   struct hes_jobs *now, const struct jobs_begun *begun, struct hes_err *err)
 {
@@ -268,7 +252,7 @@ int jobs_file_load(const struct hes_app *app, const char *path, const struct job
 	if (!rc && planned)
 		rc = keep_planned(c, planned, &jobs, err);
 	if (!rc)
-		rc = fill_commands(app, c, &jobs, err);
+		rc = app_jobs_fill_commands(app, &jobs, c->list, c->pattern, err);
 	if (!rc && planned)
 		rc = compare(app, path, planned, &jobs, begun, err);
 	if (rc) {

@@ -37,7 +37,7 @@ int jobs_file_save_plan(struct hes_journal *j, const struct hes_run *run,
 			const struct hes_catalogue *c, const struct hes_plan *plan,
 			const struct hes_fleet *fleet, struct hes_jobs *jobs, struct hes_err *err);
 
-/** Where the commands of jobs without one of their own come from: see run_commands_load(). */
+/** Where the commands of jobs without one of their own come from: see app_jobs_fill_commands(). */
 struct jobs_file_commands {
 	const char *list, *pattern;
 	const char *progress; /* pattern of the jobs' progress lines; NULL: not given */

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/catalogue.h"
+#include "app/known_folder.h"
 #include "app/known_rows.h"
+#include "app/known_store.h"
 #include "base/hash_map.h"
 
 int known_rows_put(struct known_load *l, const struct hes_profile *p, struct hes_known_row about,
@@ -83,14 +86,14 @@ static int divide_rows(struct known_load *l, struct hes_known *k, struct hes_err
 	return 0;
 }
 
-static int load_measured(const struct hes_known_request *q, struct hes_profiles *out,
-			 struct hes_err *err)
+static int load_measured(const struct known_load *l, struct hes_profiles *out, struct hes_err *err)
 {
 	static const struct hes_profiles none;
 
-	if (!q->profiles && q->store)
-		return hes_known_measured(q->store, q->catalogue, q->types, q->n_types, out, err);
-	if (hes_profiles_join(q->profiles ? q->profiles : &none, &none, out))
+	if (!l->q->profiles && l->store)
+		return hes_known_measured(l->store, l->q->catalogue, l->planned, l->n_types, out,
+					  err);
+	if (hes_profiles_join(&l->given, &none, out))
 		return hes_fail(err, -ENOMEM, "out of memory for profiles");
 	return 0;
 }
@@ -121,32 +124,82 @@ int hes_known_profiling(struct hes_store *s, const struct hes_profiles *profiles
  * lower clocks even if none is planned. */
 static void set_types(struct known_load *l)
 {
-	const struct hes_known_request *q = l->q;
-
-	for (size_t i = 0; i < q->n_types; i++) {
+	for (size_t i = 0; i < l->n_types; i++) {
 		struct hes_gpu_type *g = &l->standard[i];
 
-		*g = *q->types[i];
+		*g = *l->planned[i];
 		hes_gpu_type_limit(g, g->default_limit_mw);
-		if (q->types[i]->default_limit_mw && g->clock_step_mhz > 0)
+		if (l->planned[i]->default_limit_mw && g->clock_step_mhz > 0)
 			hes_gpu_type_choose_clocks(g);
 		l->types[i] = g;
 	}
-	l->draw = (struct hes_draw){ .model = q->model,
+	l->draw = (struct hes_draw){ .model = l->model,
 				     .types = l->types,
-				     .n_types = q->n_types,
+				     .n_types = l->n_types,
 				     .noise = HES_KNOWN_NOISE,
 				     .seed = HES_KNOWN_SEED };
+}
+
+/* --- what is read --- */
+
+/* There may be none at the usual place. */
+static int open_store(struct known_load *l, struct hes_err *err)
+{
+	const char *path = l->q->store;
+	struct hes_err why;
+	int rc =
+		app_store_open(l->q->app, path, HES_STORE_READ, HES_STORE_WAIT_MS, &l->store, &why);
+
+	if (rc == -ENOENT && !path)
+		return 0;
+	if (rc)
+		return hes_fail(err, rc, "%s", why.msg);
+	rc = app_store_check_trust(l->store, NULL, &why);
+	return rc ? hes_fail(err, rc, "%s; a store belongs to one user (docs/store.md)", why.msg)
+		  : 0;
+}
+
+static int open_sources(struct known_load *l, struct hes_err *err)
+{
+	const struct hes_known_request *q = l->q;
+	const bool own = q->predictor && q->profiles;
+	int rc = q->profiles ? app_profiles_load(q->profiles, &l->given, err) : 0;
+
+	if (!rc && !own)
+		rc = open_store(l, err);
+	l->model = q->model;
+	if (!rc && !q->model)
+		rc = app_model_load(q->app, NULL, q->catalogue, l->planned,
+				    own || q->again ? 0 : l->n_types, &l->model, err);
+	return rc;
+}
+
+/* @return 0; -E2BIG */
+static int find_types(struct known_load *l, struct hes_err *err)
+{
+	const struct hes_known_request *q = l->q;
+
+	l->n_types = q->fleet ? hes_fleet_types(q->fleet, l->planned, HES_KNOWN_TYPES) : q->n_types;
+	if (l->n_types > HES_KNOWN_TYPES)
+		return hes_fail(err, -E2BIG, "more than %d GPU types", HES_KNOWN_TYPES);
+	for (size_t i = 0; !q->fleet && i < q->n_types; i++)
+		l->planned[i] = q->types[i];
+	return 0;
 }
 
 /* Samples are drawn before workloads are added to the model. */
 static int load(struct known_load *l, struct hes_known *k, struct hes_err *err)
 {
-	int rc = load_measured(l->q, &k->measured, err);
+	int rc = find_types(l, err);
 
-	set_types(l);
 	if (!rc)
-		rc = hes_draw_profiles(&l->draw, &l->drawn, err);
+		rc = open_sources(l, err);
+	if (!rc)
+		rc = load_measured(l, &k->measured, err);
+	if (rc)
+		return rc;
+	set_types(l);
+	rc = hes_draw_profiles(&l->draw, &l->drawn, err);
 	if (!rc && !l->q->profiles_only)
 		rc = known_predictor(l, k, err);
 	if (!rc)
@@ -156,8 +209,8 @@ static int load(struct known_load *l, struct hes_known *k, struct hes_err *err)
 	if (!rc)
 		rc = divide_rows(l, k, err);
 	if (!rc)
-		rc = hes_known_profiling(l->q->store, l->q->profiles, l->q->jobs, &k->profiling,
-					 err);
+		rc = hes_known_profiling(l->store, l->q->profiles ? &l->given : NULL, l->q->jobs,
+					 &k->profiling, err);
 	return rc ? rc : known_runs(l, k, err);
 }
 
@@ -170,10 +223,12 @@ int hes_known_load(const struct hes_known_request *q, struct hes_known *out, str
 	if (!l)
 		return hes_fail(err, -ENOMEM, "out of memory for profiles");
 	l->q = q;
-	rc = q->n_types <= HES_KNOWN_TYPES
-		     ? load(l, &k, err)
-		     : hes_fail(err, -E2BIG, "more than %d GPU types", HES_KNOWN_TYPES);
+	rc = load(l, &k, err);
 	hes_profiles_free(&l->drawn);
+	hes_profiles_free(&l->given);
+	hes_store_close(l->store);
+	if (!q->model)
+		hes_model_free(l->model);
 	free(l->rows);
 	free(l);
 	if (rc)
@@ -286,10 +341,13 @@ static bool has_type(const struct hes_profiles *p, const char *type)
 	return false;
 }
 
-void hes_known_hold(const struct hes_known *k, struct hes_gpu_type *types, size_t n)
+void hes_known_fit(const struct hes_known *k, bool file, struct hes_gpu_type *types, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		hes_profiles_hold(has_type(&k->measured, types[i].name) ? &k->measured
-									: &k->profiles,
-				  &types[i], 1);
+	for (size_t i = 0; i < n; i++) {
+		const bool own = has_type(&k->measured, types[i].name);
+
+		hes_profiles_hold(own ? &k->measured : &k->profiles, &types[i], 1);
+		if (file)
+			hes_predictor_offer(k->predictor, &types[i]);
+	}
 }

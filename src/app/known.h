@@ -53,27 +53,31 @@ struct hes_known {
 	struct hes_store_profiling profiling; /* of the jobs of the request */
 };
 
+/** What to load, and from where. NULL: the usual place. */
 struct hes_known_request {
+	const struct hes_app *app;
 	const struct hes_catalogue *catalogue;
-	const struct hes_gpu_type *const *types; /* to plan for; HES_KNOWN_TYPES at most */
-	size_t n_types;
-	struct hes_model *model; /* measured workloads that it does not know are added to it, if
-				    other batch sizes have to be derived or @fit_all is set */
-	struct hes_store *store; /* NULL: an empty one */
-	const struct hes_profiles *profiles; /* in place of the store's; NULL: the store's */
-	const char *predictor;               /* its file; NULL: trained on what the store has */
-	const struct hes_jobs *jobs;         /* whose rows are derived; NULL: none */
-	bool fit_all; /* add every measured workload of @jobs, also where nothing is derived */
-	bool profiles_only;        /* no predictor is needed */
-	bool keep;                 /* keep a predictor that was trained in the store */
-	const struct hes_app *app; /* to which a long training is said; NULL: nothing is said */
+	const struct hes_fleet *fleet; /* to plan for; NULL: types */
+	const struct hes_gpu_type *const *types;
+	size_t n_types;              /* HES_KNOWN_TYPES at most */
+	const char *store;           /* file; there may be none at the usual place */
+	const char *predictor;       /* file, in place of one that is trained on the store */
+	const char *profiles;        /* file or folder, in place of the store's profiles */
+	struct hes_model *model;     /* NULL: the built-in one. Measured workloads that it does not
+					know are added to it, if other batch sizes have to be derived,
+					or all of them if @replayed is set */
+	const struct hes_jobs *jobs; /* whose rows are derived; NULL: none */
+	bool replayed;               /* on the model: it needs every workload of the jobs */
+	bool profiles_only;          /* no predictor is needed */
+	bool again;                  /* it was loaded before: nothing is said of it */
 };
 
 /**
  * The same request and store give the same result. A predictor is trained unless the store keeps
- * the one of the same samples.
+ * the one of the same samples; one that was trained is kept there.
  * @param out  hes_known_free() it; written on success only
- * @return 0; errors of reading the store, the predictor or the model
+ * @return 0; -EPERM another user can write the store; errors of reading the store, the predictor,
+ * the profiles or the model
  */
 int hes_known_load(const struct hes_known_request *q, struct hes_known *out, struct hes_err *err);
 void hes_known_free(struct hes_known *k);
@@ -110,8 +114,12 @@ void hes_known_count_plan(const struct hes_known *k, const struct hes_fleet *f,
 void hes_known_count_jobs(const struct hes_known *k, const struct hes_fleet *f,
 			  const struct hes_jobs *jobs, uint32_t out[HES_KNOWN_SOURCES]);
 
-/** hes_profiles_hold(): the clocks that GPUs held without a lock become the default clocks. What
- * was measured on a type counts before what was modelled. */
-void hes_known_hold(const struct hes_known *k, struct hes_gpu_type *types, size_t n);
+/**
+ * Fit types to what was measured: their default clock is the one that GPUs held without a lock.
+ * What was measured on a type counts before what was modelled. Clocks that the predictor of a file
+ * never saw are not offered.
+ * @param file  whether the predictor comes from a file
+ */
+void hes_known_fit(const struct hes_known *k, bool file, struct hes_gpu_type *types, size_t n);
 
 #endif

@@ -22,7 +22,7 @@
 static int model_row(const struct known_load *l, const struct hes_gpu_type *g, const char *workload,
 		     uint32_t batch_size, struct hes_profile *out)
 {
-	const struct hes_workload *w = hes_model_workload(l->q->model, workload, NULL);
+	const struct hes_workload *w = hes_model_workload(l->model, workload, NULL);
 	struct hes_draw exact = l->draw;
 
 	exact.noise = 0;
@@ -65,11 +65,11 @@ static struct ratio ratio_of(const struct known_load *l, const struct hes_profil
 
 		if (strcmp(p->workload, workload) || (type && strcmp(p->gpu_type, type)))
 			continue;
-		for (size_t t = 0; t < l->q->n_types && !g; t++)
+		for (size_t t = 0; t < l->n_types && !g; t++)
 			g = strcmp(l->types[t]->name, p->gpu_type) ? NULL : l->types[t];
 		if (!g)
 			g = hes_gpu_type_find(l->q->catalogue, p->gpu_type, NULL);
-		if (g && hes_model_knows_gpu(l->q->model, g->name))
+		if (g && hes_model_knows_gpu(l->model, g->name))
 			add_to_ratio(l, g, p, &r);
 	}
 	return r;
@@ -112,16 +112,16 @@ static int fit(struct known_load *l, struct hes_known *k, const char *workload, 
 	struct hes_err why;
 	int rc;
 
-	if (hes_model_workload(l->q->model, workload, NULL))
+	if (hes_model_workload(l->model, workload, NULL))
 		return 0;
 	v = reallocarray(k->fits, k->n_fits + 1, sizeof(*v));
 	if (!v)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	k->fits = v;
-	rc = hes_model_add_workload(l->q->model, l->q->catalogue, workload, NULL, &k->measured,
+	rc = hes_model_add_workload(l->model, l->q->catalogue, workload, NULL, &k->measured,
 				    &v[k->n_fits], &why);
 	k->n_fits += !rc;
-	return rc && (rc == -ENOMEM || l->q->fit_all) ? hes_fail(err, rc, "%s", why.msg) : 0;
+	return rc && (rc == -ENOMEM || l->q->replayed) ? hes_fail(err, rc, "%s", why.msg) : 0;
 }
 
 #define ALIKE 0.1 /* standard deviation of a part in use, for the weights of known networks */
@@ -168,7 +168,7 @@ static double row_alike(const struct known_load *l, const struct hes_profile *me
 	struct alike a = { .weight = 0 };
 	double mean, power_mw;
 
-	if (!from || !hes_model_knows_gpu(l->q->model, from->name))
+	if (!from || !hes_model_knows_gpu(l->model, from->name))
 		return NAN;
 	for (size_t i = 0; i < l->drawn.n; i++) {
 		const struct hes_profile *to = &l->drawn.v[i];
@@ -241,7 +241,7 @@ static int derive_on(struct known_load *l, struct hes_known *k, const struct hes
 
 	if (!hes_profile_find(&k->measured, j->workload, j->batch_size, g->name, &p, NULL))
 		return 0;
-	if (!hes_model_workload(l->q->model, j->workload, NULL) || is_fitted(k, j->workload)) {
+	if (!hes_model_workload(l->model, j->workload, NULL) || is_fitted(k, j->workload)) {
 		rc = derive_alike(l, k, j, g, err);
 		if (rc != -ENOENT)
 			return rc;
@@ -253,7 +253,7 @@ static int derive_on(struct known_load *l, struct hes_known *k, const struct hes
 	if (!here.n)
 		here = ratio_of(l, &k->measured, j->workload, NULL);
 	scale(&p, &here, g);
-	w = hes_model_workload(l->q->model, j->workload, NULL);
+	w = hes_model_workload(l->model, j->workload, NULL);
 	p.time_se = spread(&w->time_factors);
 	return known_rows_put(l, &p,
 			      (struct hes_known_row){ HES_KNOWN_DERIVED, spread(&w->time_factors),
@@ -278,9 +278,9 @@ int known_derive(struct known_load *l, struct hes_known *k, struct hes_err *err)
 	for (size_t i = 0; jobs && i < jobs->n && !rc; i++) {
 		if (!is_measured(&k->measured, jobs->v[i].workload) || seen_before(jobs, i))
 			continue;
-		if (l->q->fit_all)
+		if (l->q->replayed)
 			rc = fit(l, k, jobs->v[i].workload, err);
-		for (size_t t = 0; t < l->q->n_types && !rc; t++)
+		for (size_t t = 0; t < l->n_types && !rc; t++)
 			rc = derive_on(l, k, &jobs->v[i], l->types[t], err);
 	}
 	return rc;

@@ -65,7 +65,7 @@ static int load_measured(struct known_load *l, struct hes_known *k, struct train
 			 struct hes_err *err)
 {
 	const struct hes_store_query all = { .workload = NULL };
-	int rc = hes_store_samples(l->q->store, &all, &t->measured, err);
+	int rc = hes_store_samples(l->store, &all, &t->measured, err);
 
 	if (!rc && hes_profiles_join(&k->measured, &l->drawn, &t->known))
 		rc = hes_fail(err, -ENOMEM, "out of memory for profiles");
@@ -81,7 +81,7 @@ static int train(struct known_load *l, struct hes_known *k, struct training_data
 	const struct hes_train_options options = { .seed = HES_KNOWN_SEED, .prior = &t->prior };
 
 	if (t->measured.n >= SAY_FROM)
-		app_say(l->q->app,
+		app_say(l->q->again ? NULL : l->q->app,
 			"a predictor is trained on %zu samples of the store; the next plan finds "
 			"it there",
 			t->measured.n);
@@ -104,7 +104,7 @@ static int key_of(const struct known_load *l, const struct hes_known *k,
 		  const struct training_data *t, uint64_t *out, struct hes_err *err)
 {
 	uint64_t h;
-	int rc = hes_store_mark(l->q->store, &h, err);
+	int rc = hes_store_mark(l->store, &h, err);
 
 	if (rc)
 		return rc;
@@ -130,11 +130,10 @@ static int find_kept(const struct known_load *l, uint64_t key, struct hes_known 
 {
 	char *bytes = NULL;
 	size_t n;
-	int rc = hes_store_trained(l->q->store, key, &bytes, &n, NULL);
+	int rc = hes_store_trained(l->store, key, &bytes, &n, NULL);
 
 	if (!rc)
-		rc = hes_predictor_unpack(hes_store_path(l->q->store), bytes, n, &k->predictor,
-					  NULL);
+		rc = hes_predictor_unpack(hes_store_path(l->store), bytes, n, &k->predictor, NULL);
 	free(bytes);
 	return rc;
 }
@@ -148,7 +147,7 @@ static void keep(const struct known_load *l, uint64_t key, const struct hes_know
 
 	if (hes_predictor_pack(k->predictor, &bytes, &n, NULL))
 		return;
-	if (!hes_store_open(hes_store_path(l->q->store), HES_STORE_WRITE, KEEP_WAIT_MS, &s, NULL))
+	if (!hes_store_open(hes_store_path(l->store), HES_STORE_WRITE, KEEP_WAIT_MS, &s, NULL))
 		hes_store_keep_trained(s, key, hes_wall_us(), bytes, n, NULL);
 	hes_store_close(s);
 	free(bytes);
@@ -169,7 +168,7 @@ static int find_or_train(struct known_load *l, struct hes_known *k, struct train
 	rc = load_measured(l, k, t, err);
 	if (!rc)
 		rc = train(l, k, t, err);
-	if (!rc && k->learnt && l->q->keep)
+	if (!rc && k->learnt && !l->q->model)
 		keep(l, key, k);
 	return rc;
 }
@@ -187,7 +186,7 @@ int known_predictor(struct known_load *l, struct hes_known *k, struct hes_err *e
 	rc = hes_draw_samples(&l->draw, &l->drawn, HES_KNOWN_SAMPLES, &t.prior, err);
 	t.prior.known = &l->drawn;
 	if (!rc)
-		rc = l->q->store ? find_or_train(l, k, &t, err) : train(l, k, &t, err);
+		rc = l->store ? find_or_train(l, k, &t, err) : train(l, k, &t, err);
 	training_data_free(&t);
 	return rc;
 }

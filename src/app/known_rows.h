@@ -15,6 +15,11 @@ struct known_row {
 /** Everything that a load has in hand. */
 struct known_load {
 	const struct hes_known_request *q;
+	struct hes_store *store;   /* NULL: there is none, or it is not needed */
+	struct hes_profiles given; /* of the file that takes the place of its profiles */
+	struct hes_model *model;   /* the request's, or the built-in one, which is owned */
+	const struct hes_gpu_type *planned[HES_KNOWN_TYPES];
+	size_t n_types;
 	struct hes_gpu_type standard[HES_KNOWN_TYPES]; /* the types at their default power limits */
 	const struct hes_gpu_type *types[HES_KNOWN_TYPES]; /* pointers to these */
 	struct hes_draw draw;

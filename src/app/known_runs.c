@@ -19,7 +19,7 @@ struct seen {
 static bool is_unknown(const struct known_load *l, const struct hes_known *k,
 		       const struct hes_job *j)
 {
-	for (size_t t = 0; t < l->q->n_types; t++)
+	for (size_t t = 0; t < l->n_types; t++)
 		if (hes_known_of(k, j->workload, j->batch_size, l->types[t]->name).source !=
 		    HES_KNOWN_UNKNOWN)
 			return false;
@@ -124,9 +124,9 @@ int known_runs(struct known_load *l, struct hes_known *k, struct hes_err *err)
 
 	for (size_t i = 0; l->q->jobs && i < l->q->jobs->n && !unknown; i++)
 		unknown = l->q->jobs->v[i].command && is_unknown(l, k, &l->q->jobs->v[i]);
-	if (!unknown || !l->q->store)
+	if (!unknown || !l->store)
 		return 0;
-	rc = hes_store_points(l->q->store, &all, &points, err);
+	rc = hes_store_points(l->store, &all, &points, err);
 	if (!rc)
 		rc = find_runs(l, k, &points, err);
 	hes_points_free(&points);

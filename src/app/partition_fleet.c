@@ -10,7 +10,7 @@
 
 #include "app/jobs_load.h"
 #include "app/catalogue.h"
-#include "app/known_files.h"
+#include "app/known.h"
 
 static void fleet_progress(void *ctx, uint64_t done, uint64_t of)
 {

@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "base/texts.h"
 #include "app/catalogue.h"
-#include "app/known_files.h"
+#include "app/known.h"
 #include "app/known_store.h"
 #include "heshare/draw.h"
 #include "heshare/model.h"
@@ -260,8 +260,11 @@ static int inputs_draw_missing(const char *store, const struct partition_name *j
 			       struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_jobs named = { .v = calloc(n_jobs + 1, sizeof(*named.v)), .n = n_jobs };
-	struct app_known_from from = {
+	struct hes_known_request from = {
 		.app = in->from->app,
+		.catalogue = &in->catalogue,
+		.types = types,
+		.n_types = n_types,
 		.store = store,
 		.jobs = &named,
 		.profiles_only = true,
@@ -280,7 +283,7 @@ static int inputs_draw_missing(const char *store, const struct partition_name *j
 	}
 	from.model = m;
 	if (!rc)
-		rc = app_known_load_types(&from, &in->catalogue, types, n_types, &k, err);
+		rc = hes_known_load(&from, &k, err);
 	if (!rc)
 		rc = draw_types(m, jobs, n_jobs, types, n_types, in, err);
 	if (!rc && in->points.n > before)

@@ -54,12 +54,12 @@ static int job_make(struct partition_run *r, size_t i, const char *command, stru
 	j->iterations =
 		(uint64_t)ceil(r->s->estimate.rate[i] * (double)r->for_us * 1e-6); /* predicted */
 	j->weight = 1;
-	r->commands[i] = command ? command : p->command;
-	return *r->commands[i] ? 0
-			       : hes_fail(err, -ENOENT,
-					  "no command is known of %s/%u; give one for each job: "
-					  "heshare partition ... --run -- 'COMMAND' 'COMMAND'",
-					  p->workload, p->batch_size);
+	j->command = (char *)(uintptr_t)(command ? command : p->command);
+	return *j->command ? 0
+			   : hes_fail(err, -ENOENT,
+				      "no command is known of %s/%u; give one for each job: "
+				      "heshare partition ... --run -- 'COMMAND' 'COMMAND'",
+				      p->workload, p->batch_size);
 }
 
 static struct hes_batch split_batch(const struct partition_run *r)
@@ -156,7 +156,6 @@ static void run_request(struct partition_run *r)
 		.plan = &r->plan,
 		.fleet = &r->gpu.fleet,
 		.jobs = &r->list,
-		.commands = r->commands,
 		.devices = r->devices,
 		.gpus = &r->index,
 		.folder = r->run.folder,

@@ -31,7 +31,6 @@ struct partition_run {
 	int64_t for_us; /* 0: until the jobs end */
 	struct gpus_fleet gpu;
 	struct hes_job jobs[HES_PARTITION_MAX_JOBS];
-	const char *commands[HES_PARTITION_MAX_JOBS];
 	struct hes_plan plan;
 	struct hes_devices *devices;
 	long index;

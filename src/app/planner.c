@@ -132,15 +132,17 @@ int hes_app_planner_gpus(struct hes_app_planner *p, struct hes_err *err)
 static int load_known(struct hes_app_planner *p, const struct hes_jobs *jobs, bool again,
 		      struct hes_known *out, struct hes_err *err)
 {
-	const struct app_known_from from = { .app = p->o->app,
-					     .store = p->o->store,
-					     .predictor = p->o->predictor,
-					     .profiles = p->o->profiles,
-					     .jobs = jobs,
-					     .profiles_only = again,
-					     .again = again };
+	const struct hes_known_request from = { .app = p->o->app,
+						.catalogue = p->catalogue,
+						.fleet = p->fleet,
+						.store = p->o->store,
+						.predictor = p->o->predictor,
+						.profiles = p->o->profiles,
+						.jobs = jobs,
+						.profiles_only = again,
+						.again = again };
 
-	return app_known_load(&from, p->catalogue, p->fleet, out, err);
+	return hes_known_load(&from, out, err);
 }
 
 /* The runner reads GPU types without a lock, so they are made before it begins. It does not read
@@ -151,9 +153,9 @@ static int load_all(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes
 
 	if (rc)
 		return rc;
-	hes_known_hold(&p->known, p->catalogue->types, p->catalogue->n);
-	app_known_fit(&p->known, p->o->predictor != NULL, p->gpus.types, p->gpus.n_types);
-	hes_known_hold(&p->known, p->fleet->limited, p->fleet->n_limited);
+	hes_known_fit(&p->known, false, p->catalogue->types, p->catalogue->n);
+	hes_known_fit(&p->known, p->o->predictor != NULL, p->gpus.types, p->gpus.n_types);
+	hes_known_fit(&p->known, false, p->fleet->limited, p->fleet->n_limited);
 	hes_jobs_take_measured(jobs, &p->known.measured);
 	p->measured = p->known.measured;
 	p->known.measured = (struct hes_profiles){ 0 };
@@ -209,8 +211,6 @@ int hes_app_plan(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_pl
 	struct hes_request r;
 	int rc = load_all(p, jobs, err);
 
-	if (!rc && p->o->of_run) /* policies check the jobs that they plan: not unknown ones */
-		rc = app_check_memory(p->fleet, jobs, err);
 	if (rc)
 		return rc;
 	r = request_of(p, jobs);

@@ -9,7 +9,7 @@
 #define HES_APP_PLANNER_H
 
 #include "app/gpus_chosen.h"
-#include "app/known_files.h"
+#include "app/known.h"
 #include "app/policy_program.h"
 #include "heshare/policy.h"
 #include "heshare/run.h"

@@ -16,6 +16,7 @@
 #include "app/jobs_commands.h"
 #include "app/jobs_load.h"
 #include "app/known_folder.h"
+#include "app/known_store.h"
 #include "app/run_folder.h"
 #include "app/run_gpus.h"
 #include "app/run_identity.h"
@@ -126,8 +127,8 @@ static int load_plan(struct hes_app_run *r, struct hes_err *err)
 	if (!rc && o->of_round)
 		r->key = run_part_key(r->key, r->node);
 	return rc ? rc
-		  : run_commands_load(o->plan.app, &r->jobs, o->commands.list, o->commands.pattern,
-				      &r->commands, err);
+		  : app_jobs_fill_commands(o->plan.app, &r->jobs, o->commands.list,
+					   o->commands.pattern, err);
 }
 
 /* --- a jobs file --- */
@@ -205,9 +206,7 @@ static int load_jobs_file(struct hes_app_run *r, struct hes_err *err)
 		begun = !rc;
 		rc = rc == -ENOENT && !o->resume ? 0 : rc;
 	}
-	if (!rc)
-		rc = begun ? load_begun(r, err) : load_new(r, err);
-	return rc ? rc : run_commands_load(o->plan.app, &r->jobs, NULL, NULL, &r->commands, err);
+	return rc ? rc : begun ? load_begun(r, err) : load_new(r, err);
 }
 
 /* --- GPUs --- */
@@ -367,7 +366,6 @@ void hes_app_run_request(struct hes_app_run *r, struct hes_run_request *q)
 	q->plan = &r->plan;
 	q->fleet = r->fleet;
 	q->jobs = &r->jobs;
-	q->commands = (const char *const *)r->commands;
 	q->devices = r->devices;
 	q->gpus = r->gpus;
 	q->profiles = r->of_jobs ? &r->planner.measured : &r->profiles;
@@ -400,7 +398,6 @@ void hes_app_run_close(struct hes_app_run *r)
 	hes_store_close(r->store);
 	free(r->gpus);
 	hes_devices_close(r->devices);
-	run_commands_free(r->commands, r->jobs.n);
 	hes_plan_finish(&r->plan);
 	hes_jobs_free(&r->jobs);
 	hes_fleet_free(&r->planned_fleet);

@@ -41,9 +41,8 @@ struct hes_app_run {
 	const struct hes_app_run_options *o;
 	struct hes_catalogue catalogue;
 	struct hes_fleet *fleet; /* of the plan */
-	struct hes_jobs jobs;
+	struct hes_jobs jobs;    /* each with its command */
 	struct hes_plan plan;
-	char **commands; /* one a job */
 	struct hes_devices *devices;
 	long *gpus; /* one a GPU of the fleet: see hes_run_fit() */
 	struct hes_store *store;

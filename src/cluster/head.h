@@ -23,8 +23,7 @@ struct head_request {
 	const struct hes_catalogue *catalogue;
 	const struct hes_plan *plan; /* of all nodes */
 	const struct hes_fleet *fleet;
-	const struct hes_jobs *jobs;
-	char *const *commands; /* one a job */
+	const struct hes_jobs *jobs; /* each with its command */
 	const char *user; /* for jobs without a user of their own; NULL: the user of this process */
 	struct hes_store *store;
 	struct hes_journal *journal;

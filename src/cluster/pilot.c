@@ -147,7 +147,6 @@ static int check_plan(struct pilot *p, const struct hes_jobs *jobs, struct hes_e
 int pilot_check_jobs(struct pilot *p, struct hes_err *err)
 {
 	struct hes_jobs jobs = { 0 };
-	char **lines = NULL;
 	int rc = hes_jobs_load(p->jobs, &jobs, err);
 
 	for (size_t i = 0; i < jobs.n && !rc && !p->command; i++)
@@ -157,10 +156,9 @@ int pilot_check_jobs(struct pilot *p, struct hes_err *err)
 				      "name it: heshare pilot JOBS -- COMMAND",
 				      jobs.v[i].id);
 	if (!rc)
-		rc = run_commands_load(p->app, &jobs, NULL, p->command, &lines, err);
-	if (!rc)
 		rc = check_plan(p, &jobs, err);
-	run_commands_free(lines, jobs.n);
+	if (!rc)
+		rc = app_jobs_fill_commands(p->app, &jobs, NULL, p->command, err);
 	hes_jobs_free(&jobs);
 	return rc;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/known_files.h"
+#include "app/known.h"
 #include "app/plan_request.h"
 #include "app/policy_program.h"
 #include "app/run_identity.h"
@@ -49,7 +49,7 @@ size_t round_pool(const struct head *h)
 	return n;
 }
 
-/* Jobs that wait, with their commands; in the first round that is all. */
+/* Jobs that wait; in the first round that is all. */
 static int draft_jobs(const struct head *h, struct draft *d, struct hes_err *err)
 {
 	struct hes_job *job;
@@ -64,7 +64,6 @@ static int draft_jobs(const struct head *h, struct draft *d, struct hes_err *err
 		d->of[d->jobs.n] = i;
 		job = &d->jobs.v[d->jobs.n++];
 		*job = h->q->jobs->v[i];
-		job->command = h->q->commands[i];
 		/* The nodes do not know who called sudo here. */
 		if (!job->user[0] && h->q->user)
 			snprintf(job->user, sizeof(job->user), "%s", h->q->user);
@@ -137,18 +136,20 @@ static int draft_plan(const struct head *h, struct draft *d, struct hes_err *err
 				 .seed = h->q->plan->seed,
 				 .power_cap_mw = h->q->plan->power_cap_mw };
 	const struct hes_policy *policy = find_policy(h, &r.prefer, err);
-	const struct app_known_from from = { .app = h->q->launcher->app,
-					     .store = hes_store_path(h->q->store),
-					     .predictor = h->q->predictor,
-					     .profiles = h->q->profiles,
-					     .jobs = &d->jobs };
+	const struct hes_known_request from = { .app = h->q->launcher->app,
+						.catalogue = h->q->catalogue,
+						.fleet = f,
+						.store = hes_store_path(h->q->store),
+						.predictor = h->q->predictor,
+						.profiles = h->q->profiles,
+						.jobs = &d->jobs };
 	struct hes_known k = { .learnt = false };
 	int rc = policy ? 0 : -ENOENT;
 
 	if (!free_at_us)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", f->n);
 	if (!rc)
-		rc = app_known_load(&from, h->q->catalogue, f, &k, err);
+		rc = hes_known_load(&from, &k, err);
 	for (size_t g = 0; g < f->n && !rc; g++)
 		free_at_us[g] = g && strcmp(f->gpus[g].node, f->gpus[g - 1].node) == 0
 					? free_at_us[g - 1]

@@ -137,7 +137,7 @@ static void put_start(FILE *f, const struct hes_run_request *q, const struct sta
 		hes_visible_put(f, 0, user);
 	}
 	fprintf(f, " with %" PRIu32 " %% of the SMs: ", p->sm_pct);
-	hes_visible_put(f, 0, q->commands[p->job]);
+	hes_visible_put(f, 0, q->jobs->v[p->job].command);
 	for (const char *const *v = e.v; *v; v++) {
 		if (strncmp(*v, "HESHARE_", 8) == 0)
 			continue;

@@ -254,7 +254,7 @@ static int tasks_make(const struct run_places *ps, struct run_gpu *g, const stru
 				return hes_fail(err, -ENOMEM, "out of memory for %zu jobs",
 						queue_jobs(queue));
 			t->job = &ps->q->jobs->v[job];
-			t->command = ps->q->commands[job];
+			t->command = ps->q->jobs->v[job].command;
 			tasks[job] = t;
 		}
 	g->queue.together = queue->together;

@@ -40,7 +40,7 @@ static struct table jobs_table(const struct partition_run *r, const struct hes_r
 			cell_text("workload", NULL, r->jobs[i].workload),
 			cell_count("batch_size", NULL, r->jobs[i].batch_size),
 			cell_count("sm_pct", "SM %", r->s->sm_pct[i]),
-			cell_text("command", NULL, r->commands[i]),
+			cell_text("command", NULL, r->jobs[i].command),
 			cell_if(report->iterations[i], cell_count("iterations", "iterations",
 								  (int64_t)report->iterations[i])),
 			cell_real("predicted_per_s", "predicted/s", -4, predicted),

@@ -234,7 +234,6 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 		.plan = &in->run.plan,
 		.fleet = in->run.fleet,
 		.jobs = &in->run.jobs,
-		.commands = in->run.commands,
 		.user = in->run.user,
 		.store = in->run.store,
 		.journal = in->run.journal,

@@ -14,7 +14,7 @@
 #include "cli/cli.h"
 #include "cli/gpu/measure_report.h"
 #include "cli/run/job_failures.h"
-#include "app/known_files.h"
+#include "app/known.h"
 #include "heshare/measure.h"
 
 /* --- tables --- */

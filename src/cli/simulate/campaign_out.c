@@ -8,7 +8,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "app/known_files.h"
+#include "app/known.h"
 #include "cli/inputs/inputs.h"
 #include "cli/simulate/campaign_out.h"
 

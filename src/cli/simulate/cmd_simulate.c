@@ -18,7 +18,7 @@
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
-#include "app/known_files.h"
+#include "app/known.h"
 #include "cli/inputs/offers.h"
 #include "cli/simulate/campaign_out.h"
 

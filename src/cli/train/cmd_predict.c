@@ -13,7 +13,7 @@
 #include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
-#include "app/known_files.h"
+#include "app/known.h"
 #include "cli/train/about_model.h"
 #include "cli/inputs/offers.h"
 #include "heshare/plan.h"
@@ -298,15 +298,18 @@ static int load_known(const struct predict_opts *o, const char *workload,
 		      struct hes_known *out, struct hes_err *err)
 {
 	struct hes_jobs jobs = { .n = 0 };
-	const struct app_known_from from = { .app = cli_app(),
-					     .store = o->store,
-					     .predictor = o->predictor,
-					     .profiles = o->profiles,
-					     .jobs = &jobs };
+	const struct hes_known_request from = { .app = cli_app(),
+						.catalogue = c,
+						.types = &g,
+						.n_types = 1,
+						.store = o->store,
+						.predictor = o->predictor,
+						.profiles = o->profiles,
+						.jobs = &jobs };
 	int rc = name_jobs(o, workload, &jobs, err);
 
 	if (!rc)
-		rc = app_known_load_types(&from, c, &g, 1, out, err);
+		rc = hes_known_load(&from, out, err);
 	free(jobs.v);
 	return rc;
 }
@@ -334,7 +337,7 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 		hes_fail_in(&err, "--gpu");
 	rc = q.gpu ? load_known(o, workload, &c, q.gpu, &known, &err) : -ENOENT;
 	if (!rc)
-		hes_known_hold(&known, c.types, c.n);
+		hes_known_fit(&known, false, c.types, c.n);
 	/* Of a script there is mostly the whole run alone. */
 	hes_job_whole_run_of(workload, whole);
 	if (!rc && !is_known(&known, o, workload, q.gpu->name) &&
