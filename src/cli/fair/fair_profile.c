@@ -22,7 +22,7 @@
 #include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
-#include "cli/fair/launch_counter.h"
+#include "app/fair_launches.h"
 #include "app/known_store.h"
 #include "app/work_folder.h"
 #include "app/gpus_visible.h"

@@ -22,7 +22,7 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
-#include "cli/fair/client.h"
+#include "app/fair_client.h"
 #include "fair/fair_wire.h"
 #include "heshare/fair.h"
 

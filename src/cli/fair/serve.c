@@ -20,7 +20,7 @@
 #include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
-#include "cli/fair/client.h"
+#include "app/fair_client.h"
 #include "cli/fair/time_option.h"
 #include "app/known_store.h"
 #include "app/gpus_visible.h"

@@ -13,7 +13,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
-#include "cli/fair/client.h"
+#include "app/fair_client.h"
 #include "app/gpus_chosen.h"
 #include "app/gpus_visible.h"
 #include "heshare/device.h"

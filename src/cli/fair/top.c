@@ -15,7 +15,7 @@
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
-#include "cli/fair/client.h"
+#include "app/fair_client.h"
 #include "cli/terminal.h"
 
 #define MAX_GPUS 64

@@ -1,7 +1,7 @@
 /*
- * client.c - connect to an arbiter; see client.h.
+ * fair_client.c - connect to an arbiter; see fair_client.h.
  */
-#include "cli/fair/client.h"
+#include "app/fair_client.h"
 
 #include <errno.h>
 #include <poll.h>

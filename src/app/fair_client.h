@@ -1,8 +1,8 @@
 /*
- * client.h - a connection to an arbiter, for the words of `heshare fair` that query or change it.
+ * fair_client.h - a connection to an arbiter, for the words of `heshare fair` that query or change it.
  */
-#ifndef HES_CLI_FAIR_CLIENT_H
-#define HES_CLI_FAIR_CLIENT_H
+#ifndef HES_APP_FAIR_CLIENT_H
+#define HES_APP_FAIR_CLIENT_H
 
 #include <stddef.h>
 

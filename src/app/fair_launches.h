@@ -1,9 +1,9 @@
 /*
- * launch_counter.h - count the launches of one command, by the preload library: an arbiter that
+ * fair_launches.h - count the launches of one command, by the preload library: an arbiter that
  * gives the GPU to the process that wants it (fair/fair_wire.h).
  */
-#ifndef HES_CLI_FAIR_LAUNCH_COUNTER_H
-#define HES_CLI_FAIR_LAUNCH_COUNTER_H
+#ifndef HES_APP_FAIR_LAUNCHES_H
+#define HES_APP_FAIR_LAUNCHES_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 /*
- * launch_counter.c - count the launches of a command; see launch_counter.h.
+ * fair_launches.c - count the launches of a command; see fair_launches.h.
  *
  * A lease lasts until it is stopped. Its release has the number of launches and the GPU time by
  * events. A process keeps its lease through pauses.
  */
-#include "cli/fair/launch_counter.h"
+#include "app/fair_launches.h"
 
 #include <errno.h>
 #include <poll.h>
