@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -26,10 +25,10 @@ static int socket_name(char out[FAIR_SOCKET_MAX], struct hes_err *err, const cha
 			name, FAIR_SOCKET_MAX - 1);
 }
 
-/* @return whether the option or the environment names one */
-static const char *socket_named(const char *given)
+/* @return what the option or the environment names; NULL: nothing */
+static const char *socket_named(const struct hes_app *app, const char *given)
 {
-	const char *named = given ? given : getenv("HESHARE_FAIR_SOCKET");
+	const char *named = given ? given : app_variable(app, "HESHARE_FAIR_SOCKET");
 
 	return named && *named ? named : NULL;
 }
@@ -49,9 +48,11 @@ static bool socket_answers(const char *path)
 	return answers;
 }
 
-int fair_socket_find(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err)
+int fair_socket_find(const struct hes_app *app, const char *given, char out[FAIR_SOCKET_MAX],
+		     struct hes_err *err)
 {
-	const char *named = socket_named(given), *folder = getenv("XDG_RUNTIME_DIR");
+	const char *named = socket_named(app, given),
+		   *folder = app_variable(app, "XDG_RUNTIME_DIR");
 
 	if (named)
 		return socket_name(out, err, "", named);
@@ -61,9 +62,11 @@ int fair_socket_find(const char *given, char out[FAIR_SOCKET_MAX], struct hes_er
 	return socket_name(out, err, "", FAIR_SOCKET);
 }
 
-int fair_socket_own(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err)
+int fair_socket_own(const struct hes_app *app, const char *given, char out[FAIR_SOCKET_MAX],
+		    struct hes_err *err)
 {
-	const char *named = socket_named(given), *folder = getenv("XDG_RUNTIME_DIR");
+	const char *named = socket_named(app, given),
+		   *folder = app_variable(app, "XDG_RUNTIME_DIR");
 
 	if (named)
 		return socket_name(out, err, "", named);

@@ -1,11 +1,12 @@
 /*
- * fair_client.h - a connection to an arbiter, for the words of `heshare fair` that query or change it.
+ * fair_client.h - a connection to an arbiter, to query or change it.
  */
 #ifndef HES_APP_FAIR_CLIENT_H
 #define HES_APP_FAIR_CLIENT_H
 
 #include <stddef.h>
 
+#include "app/app.h"
 #include "fair/fair_wire.h"
 #include "heshare/err.h"
 
@@ -13,10 +14,12 @@
 
 /** The arbiter that a client looks for: @given, HESHARE_FAIR_SOCKET, the user's own if one answers
  * there, else root's. */
-int fair_socket_find(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err);
+int fair_socket_find(const struct hes_app *app, const char *given, char out[FAIR_SOCKET_MAX],
+		     struct hes_err *err);
 /** Where an arbiter of this user listens: @given, HESHARE_FAIR_SOCKET, else root's or the user's
  * own. */
-int fair_socket_own(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err);
+int fair_socket_own(const struct hes_app *app, const char *given, char out[FAIR_SOCKET_MAX],
+		    struct hes_err *err);
 
 /** @return why connect() failed with @error */
 const char *fair_client_why(int error);

@@ -16,13 +16,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/fair/fair.h"
+#include "app/fair_library.h"
 #include "fair/fair_wire.h"
 
 #define WINDOW_NS UINT64_C(2000000) /* of work that is queued, as heshare fair serve has it */
 #define RELEASE_S 1.0               /* to wait for a release */
 
-int launch_counter_open(struct launch_counter *c, const char *folder, struct hes_err *err)
+int launch_counter_open(struct launch_counter *c, const struct hes_app *app, const char *place,
+			const char *folder, struct hes_err *err)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int n = snprintf(at.sun_path, sizeof(at.sun_path), "%s/fair.sock", folder), rc;
@@ -30,7 +31,7 @@ int launch_counter_open(struct launch_counter *c, const char *folder, struct hes
 	*c = (struct launch_counter){ .fd = -1 };
 	if (n >= (int)sizeof(at.sun_path))
 		return hes_fail(err, -ENAMETOOLONG, "%s: too long a name for a socket", folder);
-	rc = fair_library_preload(&c->preload, err);
+	rc = fair_library_preload(app, place, &c->preload, err);
 	if (rc)
 		return rc;
 	if (asprintf(&c->socket, "HESHARE_FAIR_SOCKET=%s", at.sun_path) < 0)

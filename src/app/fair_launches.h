@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "heshare/err.h"
+#include "app/app.h"
 
 #define LAUNCH_COUNTER_PROCESSES 8
 
@@ -28,8 +28,10 @@ struct launch_counter {
 	uint64_t launches, gpu_ns; /* of leases that were released since the last begin */
 };
 
-/** @param folder  for the socket. @return 0; -ENOENT, -EPERM no library; -errno */
-int launch_counter_open(struct launch_counter *c, const char *folder, struct hes_err *err);
+/** @param place  as of fair_library_preload(). @param folder  for the socket. @return 0; -ENOENT,
+ * -EPERM no library; -errno */
+int launch_counter_open(struct launch_counter *c, const struct hes_app *app, const char *place,
+			const char *folder, struct hes_err *err);
 void launch_counter_close(struct launch_counter *c);
 /** Answer what came; call it every few milliseconds. Harmless on one that is not open. */
 void launch_counter_serve(struct launch_counter *c);

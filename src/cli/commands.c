@@ -58,3 +58,20 @@ const struct command *command_find(const char *name)
 			return commands[i];
 	return NULL;
 }
+
+const struct command *command_sub(const struct command *c, const char *word)
+{
+	for (size_t i = 0; c->subs && c->subs[i]; i++)
+		if (strcmp(c->subs[i]->name + strlen(c->name) + 1, word) == 0)
+			return c->subs[i];
+	return NULL;
+}
+
+void command_each(void (*f)(const struct command *c, FILE *out), FILE *out)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		f(commands[i], out);
+		for (size_t k = 0; commands[i]->subs && commands[i]->subs[k]; k++)
+			f(commands[i]->subs[k], out);
+	}
+}

@@ -27,10 +27,21 @@ static void quoted(const char *text, const char *special, const char *quote, FIL
 	}
 }
 
-static void list(const char *const *words, FILE *f)
+/* The words behind a command. */
+static void list_subs(const struct command *c, FILE *f)
 {
-	for (size_t i = 0; words[i]; i++)
-		fprintf(f, "%s%s", i ? " " : "", words[i]);
+	for (size_t i = 0; c->subs[i]; i++)
+		fprintf(f, "%s%s", i ? " " : "", c->subs[i]->name + strlen(c->name) + 1);
+}
+
+/* A command's name as a pattern of case. */
+static const char *pattern(const struct command *c, char out[64])
+{
+	const char *blank = strchr(c->name, ' ');
+
+	snprintf(out, 64, "%.*s%s%s", blank ? (int)(blank - c->name) : (int)strlen(c->name),
+		 c->name, blank ? "\\ " : "", blank ? blank + 1 : "");
+	return out;
 }
 
 static void add_word(const char *word, void *ctx)
@@ -58,7 +69,7 @@ static char *values(const struct opt *o)
 /* The same of a command's operands. */
 static char *operands(const struct command *c)
 {
-	const struct opt as_option = { .choices = c->words, .offer = c->offer };
+	const struct opt as_option = { .offer = c->offer };
 
 	return values(&as_option);
 }
@@ -75,13 +86,13 @@ static void all_names(FILE *f)
 /* What follows an option that takes a value. */
 static void bash_value(const struct command *c, const struct opt *o, FILE *f)
 {
-	char *words;
+	char *words, name[64];
 
 	if (o->kind == OPT_FLAG)
 		return;
-	fprintf(f, "\t%s:--%s", c->name, o->name);
+	fprintf(f, "\t%s:--%s", pattern(c, name), o->name);
 	if (o->letter)
-		fprintf(f, "|%s:-%c", c->name, o->letter);
+		fprintf(f, "|%s:-%c", name, o->letter);
 	words = values(o);
 	if (o->kind == OPT_FILE)
 		fputs(") _heshare_files; return ;;\n", f);
@@ -92,26 +103,43 @@ static void bash_value(const struct command *c, const struct opt *o, FILE *f)
 	free(words);
 }
 
+static void bash_values(const struct command *c, FILE *f)
+{
+	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1))
+		bash_value(c, o, f);
+}
+
 static void bash_command(const struct command *c, FILE *f)
 {
-	fprintf(f, "\t%s:-*) COMPREPLY=($(compgen -W '--help", c->name);
+	char name[64];
+
+	fprintf(f, "\t%s:-*) COMPREPLY=($(compgen -W '--help", pattern(c, name));
 	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1))
 		fprintf(f, " --%s", o->name);
 	fputs("' -- \"$cur\")) ;;\n", f);
-	if (c->offer && !c->words) {
+	if (c->offer) {
 		char *words = operands(c);
 
 		fprintf(f,
 			"\t%s:*) _heshare_words '%s'; [ ${#COMPREPLY[@]} -gt 0 ] || _heshare_files "
 			";;\n",
-			c->name, words);
+			name, words);
 		free(words);
 	}
-	if (!c->words)
+}
+
+/* A command with others behind it: its second word is part of the name. */
+static void bash_subs(const struct command *c, FILE *f)
+{
+	if (!c->subs)
 		return;
-	fprintf(f, "\t%s:*) if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W '", c->name);
-	list(c->words, f);
-	fputs("' -- \"$cur\")); else _heshare_files; fi ;;\n", f);
+	fprintf(f, "\t%s)\n\t\tif [ \"$COMP_CWORD\" -eq 2 ]; then\n\t\t\tCOMPREPLY=($(compgen -W '",
+		c->name);
+	list_subs(c, f);
+	fprintf(f,
+		"' -- \"$cur\"))\n\t\t\treturn\n\t\tfi\n\t\tname=\"%s ${COMP_WORDS[2]}\" "
+		";;\n",
+		c->name);
 }
 
 /* Bash parts words at = and at colons: a value with colons is put together again, and what comes
@@ -136,21 +164,21 @@ static void bash(FILE *f)
 {
 	fputs(bash_head, f);
 	all_names(f);
+	fputs("'\n\tCOMPREPLY=()\n"
+	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"$names\" -- "
+	      "\"$cur\"))\n"
+	      "\t\treturn\n\tfi\n"
+	      "\tlocal name=${COMP_WORDS[1]}\n\tcase $name in\n",
+	      f);
+	command_each(bash_subs, f);
 	fprintf(f,
-		"'\n\tCOMPREPLY=()\n"
-		"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"$names\" -- "
-		"\"$cur\"))\n"
-		"\t\treturn\n\tfi\n"
-		"\tcase ${COMP_WORDS[1]}:$prev in\n"
+		"\tesac\n\tcase $name:$prev in\n"
 		"\thelp:*|man:*) COMPREPLY=($(compgen -W \"$names\" -- \"$cur\")); return ;;\n"
 		"\tcompletion:*) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n",
 		shells);
-	for (size_t i = 0; commands[i]; i++)
-		for (const struct opt *o = opt_shown(commands[i]->opts); o; o = opt_shown(o + 1))
-			bash_value(commands[i], o, f);
-	fputs("\tesac\n\tcase ${COMP_WORDS[1]}:$cur in\n", f);
-	for (size_t i = 0; commands[i]; i++)
-		bash_command(commands[i], f);
+	command_each(bash_values, f);
+	fputs("\tesac\n\tcase $name:$cur in\n", f);
+	command_each(bash_command, f);
 	fputs("\t*) _heshare_files ;;\n\tesac\n}\ncomplete -F _heshare heshare\n", f);
 }
 
@@ -190,7 +218,7 @@ static void zsh_operands(const struct command *c, FILE *f)
 {
 	char *words = operands(c);
 
-	if (c->offer && !c->words)
+	if (c->offer)
 		fprintf(f,
 			" \\\n\t\t\t'*: :_alternative \"words\\:word\\:(%s)\" "
 			"\"files\\:file\\:_files\"' ;;\n",
@@ -200,6 +228,29 @@ static void zsh_operands(const struct command *c, FILE *f)
 	free(words);
 }
 
+static void zsh_subs(const struct command *c, FILE *f)
+{
+	if (!c->subs)
+		return;
+	fprintf(f, "\t%s)\n\t\tif (( CURRENT == 2 )); then\n\t\t\t_values action ", c->name);
+	list_subs(c, f);
+	fprintf(f,
+		"\n\t\t\treturn\n\t\tfi\n\t\tname=\"%s $words[2]\"\n\t\tshift words\n\t\t(( "
+		"CURRENT-- "
+		")) ;;\n",
+		c->name);
+}
+
+static void zsh_command(const struct command *c, FILE *f)
+{
+	char name[64];
+
+	fprintf(f, "\t%s)\n\t\t_arguments -s -S '--help[say what it does]'", pattern(c, name));
+	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1))
+		zsh_option(o, f);
+	zsh_operands(c, f);
+}
+
 static void zsh(FILE *f)
 {
 	fputs("#compdef heshare\n_heshare() {\n\tlocal -a names=(\n", f);
@@ -207,24 +258,16 @@ static void zsh(FILE *f)
 		zsh_name(commands[i]->name, commands[i]->summary, f);
 	for (const struct about_word *w = about_words; w->name; w++)
 		zsh_name(w->name, w->summary, f);
+	fputs("\t)\n"
+	      "\tif (( CURRENT == 2 )); then\n\t\t_describe command names\n\t\treturn\n\tfi\n"
+	      "\tlocal name=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $name in\n",
+	      f);
+	command_each(zsh_subs, f);
 	fprintf(f,
-		"\t)\n"
-		"\tif (( CURRENT == 2 )); then\n\t\t_describe command names\n\t\treturn\n\tfi\n"
-		"\tlocal name=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $name in\n"
+		"\tesac\n\tcase $name in\n"
 		"\thelp|man) _describe command names ;;\n\tcompletion) _values shell %s ;;\n",
 		shells);
-	for (size_t i = 0; commands[i]; i++) {
-		fprintf(f, "\t%s)\n\t\t_arguments -s -S '--help[say what it does]'",
-			commands[i]->name);
-		for (const struct opt *o = opt_shown(commands[i]->opts); o; o = opt_shown(o + 1))
-			zsh_option(o, f);
-		if (commands[i]->words) {
-			fputs(" \\\n\t\t\t'1:word:(", f);
-			list(commands[i]->words, f);
-			fputs(")'", f);
-		}
-		zsh_operands(commands[i], f);
-	}
+	command_each(zsh_command, f);
 	fputs("\tesac\n}\nif [[ $funcstack[1] == _heshare ]]; then\n\t_heshare \"$@\"\n"
 	      "else\n\tcompdef _heshare heshare\nfi\n",
 	      f);
@@ -237,12 +280,18 @@ static void fish_name(const char *name, const char *summary, FILE *f)
 	fputs("'\n", f);
 }
 
+/* The words of the command line begin with those of a command. */
+static const char fish_head[] =
+	"# fish completion of heshare\n"
+	"function __heshare_in\n\tset -l words (commandline -opc)\n"
+	"\ttest (count $words) -gt (count $argv); "
+	"and test \"$words[2..(math (count $argv) + 1)]\" = \"$argv\"\nend\n";
+
 static void fish_option(const struct command *c, const struct opt *o, FILE *f)
 {
 	char *words = values(o);
 
-	fprintf(f, "complete -c heshare -n '__fish_seen_subcommand_from %s' -l %s", c->name,
-		o->name);
+	fprintf(f, "complete -c heshare -n '__heshare_in %s' -l %s", c->name, o->name);
 	if (o->letter)
 		fprintf(f, " -s %c", o->letter);
 	if (o->kind == OPT_FILE)
@@ -257,48 +306,37 @@ static void fish_option(const struct command *c, const struct opt *o, FILE *f)
 	fputs("'\n", f);
 }
 
-static void fish_words(const struct command *c, FILE *f)
-{
-	fprintf(f,
-		"complete -c heshare -f -n '__fish_seen_subcommand_from %s; and not "
-		"__fish_seen_subcommand_from ",
-		c->name);
-	list(c->words, f);
-	fputs("' -a '", f);
-	list(c->words, f);
-	fputs("'\n", f);
-}
-
-static void fish_operands(const struct command *c, FILE *f)
+static void fish_command(const struct command *c, FILE *f)
 {
 	char *words = operands(c);
 
-	fprintf(f, "complete -c heshare -n '__fish_seen_subcommand_from %s' -a '%s'\n", c->name,
-		words);
+	if (c->subs) {
+		fprintf(f,
+			"complete -c heshare -f -n '__heshare_in %s; and test (count (commandline "
+			"-opc)) -eq 2' -a '",
+			c->name);
+		list_subs(c, f);
+		fputs("'\n", f);
+	} else if (c->offer) {
+		fprintf(f, "complete -c heshare -n '__heshare_in %s' -a '%s'\n", c->name, words);
+	}
 	free(words);
+	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1))
+		fish_option(c, o, f);
 }
 
 static void fish(FILE *f)
 {
-	fputs("# fish completion of heshare\n", f);
+	fputs(fish_head, f);
 	for (size_t i = 0; commands[i]; i++)
 		fish_name(commands[i]->name, commands[i]->summary, f);
 	for (const struct about_word *w = about_words; w->name; w++)
 		fish_name(w->name, w->summary, f);
-	fprintf(f, "complete -c heshare -f -n '__fish_seen_subcommand_from completion' -a '%s'\n",
-		shells);
-	fputs("complete -c heshare -f -n '__fish_seen_subcommand_from help man' -a '", f);
+	fprintf(f, "complete -c heshare -f -n '__heshare_in completion' -a '%s'\n", shells);
+	fputs("complete -c heshare -f -n '__heshare_in help; or __heshare_in man' -a '", f);
 	all_names(f);
 	fputs("'\n", f);
-	for (size_t i = 0; commands[i]; i++) {
-		if (commands[i]->words)
-			fish_words(commands[i], f);
-		else if (commands[i]->offer)
-			fish_operands(commands[i], f);
-	}
-	for (size_t i = 0; commands[i]; i++)
-		for (const struct opt *o = opt_shown(commands[i]->opts); o; o = opt_shown(o + 1))
-			fish_option(commands[i], o, f);
+	command_each(fish_command, f);
 }
 
 int describe_completion(const char *shell, FILE *f)

@@ -72,17 +72,19 @@ static int flushed(const char *name, int status)
 	return status;
 }
 
-/* `heshare fair serve --help` shows the options of that word. @return its index; -1: none */
-static int help_word(const struct command *c, int argc, char **argv)
+static int no_such_sub(const struct command *c, const char *word)
 {
-	bool apart = false;
+	const char *names[32], *near;
+	size_t n = 0;
 
-	for (const struct opt *o = c->opts; o && o->name; o++)
-		apart |= o->words != 0;
-	for (int i = 1; apart && i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (opt_word(c, argv[i]) >= 0)
-			return opt_word(c, argv[i]);
-	return -1;
+	for (; n < 32 && c->subs[n]; n++)
+		names[n] = c->subs[n]->name + strlen(c->name) + 1;
+	near = hes_text_nearest(word, names, n);
+	fprintf(stderr, "heshare %s: nothing called \"%.60s\"%s%s%s; there is ", c->name, word,
+		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+	for (size_t i = 0; i < n; i++)
+		fprintf(stderr, "%s%s", names[i], i + 1 < n ? ", " : "\n");
+	return 2;
 }
 
 /* Whether standard output is for programs, of which nothing is wrapped: with --json, or "-" for an
@@ -108,8 +110,10 @@ static int run(const struct command *c, int argc, char **argv)
 	void *values;
 	int n, rc;
 
+	if (argc > 1 && command_sub(c, argv[1]))
+		return run(command_sub(c, argv[1]), argc - 1, argv + 1);
 	if (asks_help(argc, argv)) {
-		opt_help(c, help_word(c, argc, argv), stdout);
+		opt_help(c, stdout);
 		return 0;
 	}
 	values = calloc(1, c->opts_size ? c->opts_size : 1);
@@ -121,6 +125,8 @@ static int run(const struct command *c, int argc, char **argv)
 	rc = n < 0 ? 2 : opt_check_written(c, values, &err) ? 1 : 0;
 	if (rc) {
 		cli_fail(c->name, &err);
+	} else if (c->subs) {
+		rc = no_such_sub(c, argv[1]);
 	} else {
 		page = prints_data(c, values) ? NULL : terminal_fit();
 		cli_app_begin(c->name);
@@ -134,7 +140,7 @@ static int run(const struct command *c, int argc, char **argv)
 static int print_help(const struct command *c)
 {
 	if (c)
-		opt_help(c, -1, stdout);
+		opt_help(c, stdout);
 	else
 		usage(stdout);
 	return 0;
@@ -156,9 +162,13 @@ static int print_about(const struct about_word *w)
 static int run_about(int argc, char **argv, int (*print)(const struct command *))
 {
 	const char *of = argc > 2 ? argv[2] : "heshare";
-	const struct command *c = command_find(of);
+	const struct command *c = command_find(of), *one = c;
 
-	return c || strcmp(of, "heshare") == 0 ? print(c) : no_such_command(of);
+	if (c && c->subs && argc > 3)
+		one = command_sub(c, argv[3]);
+	if (c && !one)
+		return no_such_sub(c, argv[3]);
+	return c || strcmp(of, "heshare") == 0 ? print(one) : no_such_command(of);
 }
 
 static int dispatch(int argc, char **argv)

@@ -65,13 +65,34 @@ static void man_option(const struct opt *o, FILE *f)
 	fputs(".\n", f);
 }
 
+/* "fair run" is the page fair-run. */
+static void page_name(const struct command *c, char out[64])
+{
+	snprintf(out, 64, "%s", c->name);
+	if (strchr(out, ' '))
+		*strchr(out, ' ') = '-';
+}
+
+static void man_reference(const struct command *c, const char *word, FILE *f)
+{
+	char page[64];
+
+	page_name(c, page);
+	fprintf(f, ".TP\n\\fB%s\\fR\n", word);
+	roff(c->summary, f);
+	fprintf(f, "; see heshare-%s(1).\n", page);
+}
+
 static void man_command(const struct command *c, FILE *f)
 {
+	char page[64];
+
+	page_name(c, page);
 	fputs(".TH HESHARE\\-", f);
-	for (const char *p = c->name; *p; p++)
+	for (const char *p = page; *p; p++)
 		fputc(toupper((unsigned char)*p), f);
 	fprintf(f, " 1 \"\" \"heshare %s\" \"heshare manual\"\n", HES_VERSION);
-	fprintf(f, ".SH NAME\nheshare\\-%s \\- ", c->name);
+	fprintf(f, ".SH NAME\nheshare\\-%s \\- ", page);
 	roff(c->summary, f);
 	fprintf(f, "\n.SH SYNOPSIS\n\\fBheshare %s\\fR%s", c->name,
 		opt_shown(c->opts) ? " [\\fIOPTION\\fR]..." : "");
@@ -86,6 +107,10 @@ static void man_command(const struct command *c, FILE *f)
 			fprintf(f, ".SS %s\n", o->heading);
 		man_option(o, f);
 	}
+	if (c->subs)
+		fputs(".SH ACTIONS\n", f);
+	for (size_t i = 0; c->subs && c->subs[i]; i++)
+		man_reference(c->subs[i], c->subs[i]->name + strlen(c->name) + 1, f);
 	if (c->example) {
 		fputs(".SH EXAMPLE\n.nf\n", f);
 		roff(c->example, f);
@@ -104,11 +129,8 @@ static void man_program(FILE *f)
 	      "and\n"
 	      "with what part of its SMs, and at which clock.\n.SH COMMANDS\n",
 	      f);
-	for (size_t i = 0; commands[i]; i++) {
-		fprintf(f, ".TP\n\\fB%s\\fR\n", commands[i]->name);
-		roff(commands[i]->summary, f);
-		fprintf(f, "; see heshare\\-%s(1).\n", commands[i]->name);
-	}
+	for (size_t i = 0; commands[i]; i++)
+		man_reference(commands[i], commands[i]->name, f);
 	for (const struct about_word *w = about_words; w->name; w++)
 		fprintf(f, ".TP\n\\fB%s\\fR %s\n%s.\n", w->name, w->args, w->summary);
 	fputs(".SH OUTPUT\nText for people on standard output; with \\-\\-json, where a command "

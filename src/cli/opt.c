@@ -149,37 +149,6 @@ static int set_defaults(const struct command *c, void *values, struct hes_err *e
 	return 0;
 }
 
-int opt_word(const struct command *c, const char *text)
-{
-	for (int i = 0; c->words && c->words[i]; i++)
-		if (strcmp(c->words[i], text) == 0)
-			return i;
-	return -1;
-}
-
-static bool is_for(const struct opt *o, int word)
-{
-	return word < 0 || !o->words || o->words >> word & 1;
-}
-
-/* Refuse options that only another word of the command takes. @param given  a bit an option, the
- * first 64 */
-static int check_words(const struct command *c, uint64_t given, int word, struct hes_err *err)
-{
-	for (size_t k = 0; c->opts && k < 64 && c->opts[k].name; k++) {
-		char those[128] = "";
-
-		if (!(given >> k & 1) || is_for(&c->opts[k], word))
-			continue;
-		for (int i = 0; c->words[i]; i++)
-			if (is_for(&c->opts[k], i))
-				hes_text_add(those, sizeof(those), ", ", "%s", c->words[i]);
-		return hes_fail(err, -EINVAL, "--%s is not for %s; it is for %s", c->opts[k].name,
-				c->words[word], those);
-	}
-	return 0;
-}
-
 /* @return the first option of a list of names that was given, or NULL */
 static const struct opt *given_of(const struct command *c, uint64_t given, const char *names)
 {
@@ -267,8 +236,8 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 		return hes_fail(err, -EINVAL, "missing operand; usage: heshare %s %s", c->name,
 				c->args);
 	if (n > c->max_args)
-		return hes_fail(err, -EINVAL, "unexpected \"%.64s\"; usage: heshare %s %s",
-				argv[1 + c->max_args], c->name, c->args);
+		return hes_fail(err, -EINVAL, "unexpected \"%.64s\"; usage: heshare %s%s%s",
+				argv[1 + c->max_args], c->name, *c->args ? " " : "", c->args);
 	if (c->max_before && (before < 0 ? n : before) > c->max_before)
 		return hes_fail(
 			err, -EINVAL,
@@ -277,8 +246,6 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	if (c->before)
 		*(int *)((char *)values + c->before) = before;
 	rc = check_effect(c, given, err);
-	if (!rc && n && opt_word(c, argv[1]) >= 0)
-		rc = check_words(c, given, opt_word(c, argv[1]), err);
 	return rc ? rc : n;
 }
 
@@ -331,76 +298,48 @@ static void help_paragraph(const char *text, size_t n, FILE *f)
 	free(copy);
 }
 
-/* All paragraphs, or those of a word: from the one that begins with "WORD:" on. */
-static void help_text(const struct command *c, int word, FILE *f)
+static void help_text(const char *text, FILE *f)
 {
-	const char *between = "";
-	int now = -1;
-
-	for (const char *at = c->text, *end; *at; at = end + strspn(end, "\n")) {
-		size_t n = strcspn(at, ":\n");
-		char first[32];
-
-		end = strstr(at, "\n\n");
-		end = end ? end : at + strlen(at);
-		snprintf(first, sizeof(first), "%.*s", (int)n, at);
-		if (at[n] == ':' && opt_word(c, first) >= 0)
-			now = opt_word(c, first);
-		if (word < 0 || now == word) {
-			fputs(between, f);
-			help_paragraph(at, (size_t)(end - at), f);
-			between = "\n\n";
-		}
+	for (const char *end; *text; text = end + strspn(end, "\n")) {
+		end = strstr(text, "\n\n");
+		end = end ? end : text + strlen(text);
+		help_paragraph(text, (size_t)(end - text), f);
+		fputs(*end ? "\n\n" : "\n", f);
 	}
 }
 
-static void help_example(const struct command *c, int word, FILE *f)
+static void help_subs(const struct command *c, FILE *f)
 {
-	char start[64];
-	const char *line = c->example;
-
-	snprintf(start, sizeof(start), "  heshare %s %s", c->name, c->words[word]);
-	for (size_t n; *line; line += n + (line[n] == '\n')) {
-		n = strcspn(line, "\n");
-		if (strncmp(line, start, strlen(start)) == 0)
-			fprintf(f, "%.*s\n", (int)n, line);
-	}
+	fputs("\nactions:\n", f);
+	for (size_t i = 0; c->subs[i]; i++)
+		fprintf(f, "  %-12s %s\n", c->subs[i]->name + strlen(c->name) + 1,
+			c->subs[i]->summary);
+	fprintf(f, "\nheshare %s ACTION --help explains one of them.\n", c->name);
 }
 
-void opt_help(const struct command *c, int word, FILE *f)
+void opt_help(const struct command *c, FILE *f)
 {
 	static const struct opt help = { .name = "help", .letter = 'h', .help = "print this help" };
-	const char *heading = "options";
-	bool any = false, grouped = false;
+	bool grouped = false;
 
-	if (word < 0)
-		fprintf(f, "usage: heshare %s%s%s%s\n\n", c->name,
-			opt_shown(c->opts) ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args);
-	else
-		fprintf(f, "usage: heshare %s %s [OPTION]... [OPERAND]...\n\n", c->name,
-			c->words[word]);
-	if (c->example && word < 0)
+	fprintf(f, "usage: heshare %s%s%s%s\n\n", c->name, opt_shown(c->opts) ? " [OPTION]..." : "",
+		c->args[0] ? " " : "", c->args);
+	if (c->example)
 		fprintf(f, "example:\n%s\n\n", c->example);
-	help_text(c, word, f);
-	fputc('\n', f);
+	help_text(c->text, f);
+	if (c->subs) {
+		help_subs(c, f);
+		return;
+	}
+	if (!c->opts || !c->opts->heading)
+		fputs("\noptions:\n", f);
 	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1)) {
-		heading = o->heading ? o->heading : heading;
-		if (!is_for(o, word))
-			continue;
-		if (heading)
-			fprintf(f, "\n%s:\n", heading);
+		if (o->heading)
+			fprintf(f, "\n%s:\n", o->heading);
 		grouped |= o->heading != NULL;
-		any = true;
-		heading = NULL;
 		help_row(o, f);
 	}
-	if (!any)
-		fputs("\noptions:\n", f);
-	else if (grouped)
+	if (grouped)
 		fputc('\n', f);
 	help_row(&help, f);
-	if (c->example && word >= 0) {
-		fputs("\nexample:\n", f);
-		help_example(c, word, f);
-	}
 }

@@ -43,7 +43,6 @@ struct opt {
 	const char *const *choices; /* of OPT_CHOICE, NULL-terminated */
 	opt_offer_fn
 		*offer;   /* in place of choices; of OPT_TEXT what completion knows of its values */
-	unsigned words;   /* which of the command's words take it: bit i is words[i]; 0: all */
 	const char *with; /* names of options, with commas: without one of them this one would have
 			     no effect, and is refused */
 	const char *without; /* the same: next to one of them this one is refused */
@@ -61,9 +60,9 @@ struct command {
 	int min_args, max_args;
 	int max_before; /* most operands before "--"; 0: no limit */
 	size_t before;  /* offset of an int: how many there are, -1 without "--"; 0: not needed */
-	const char *const *words; /* what the first operand may be, NULL-terminated; NULL: not known
-				     beforehand */
-	opt_offer_fn *offer;    /* further words that operands may be, besides files; may be NULL */
+	const struct command *const *subs; /* commands behind it, NULL-terminated, such as "fair
+					      run"; it has no options and no run then. NULL: none */
+	opt_offer_fn *offer;    /* words that operands may be, besides files; may be NULL */
 	const char *summary;    /* one line */
 	const char *text;       /* paragraphs of the man page and of --help */
 	const char *example;    /* lines of commands; may be NULL */
@@ -94,15 +93,7 @@ const struct opt *opt_shown(const struct opt *o);
  * read. */
 void opt_tell_words(const struct opt *o, FILE *f);
 
-/**
- * Text of `heshare COMMAND --help`, or of `heshare COMMAND WORD --help`: then the options that the
- * word takes, its examples, and of the command's text the paragraphs from the one that begins with
- * "WORD:" to that of the next word.
- * @param word  index in the command's words; -1: all
- */
-void opt_help(const struct command *c, int word, FILE *f);
-
-/** @return the index in the command's words; -1: it is none of them */
-int opt_word(const struct command *c, const char *text);
+/** Text of `heshare COMMAND --help`. */
+void opt_help(const struct command *c, FILE *f);
 
 #endif

@@ -82,9 +82,9 @@ in_lab() {
 	END
 	[ "$status" -eq 0 ]
 	[[ "${lines[0]}" == GPU-*"Tesla T4  policy etf, phi 0.25 "* ]]
-	[[ "${lines[3]}" =~ "tenant".*"weight".*"joule%".*"total J" ]]
+	[[ "$output" =~ "tenant".*"weight".*"energy %".*"total J" ]]
 	[[ "${lines[4]}" =~ ^"  alice "*.*" running "*3" " ]]
-	[ "${lines[5]}" = "rc=1" ]
+	[ "${lines[-1]}" = "rc=1" ]
 	[ "$stderr" = 'heshare fair set: there is no tenant "nobody"' ]
 }
 
@@ -339,5 +339,5 @@ in_lab() {
 	refused "no command; usage: heshare fair profile --tenant NAME --clock LIST -- COMMAND" \
 		profile --tenant a
 	refused "--list takes no command" profile --list -- true
-	refused 'too many operands; usage: heshare fair top' top now
+	refused 'unexpected "now"; usage: heshare fair top' top now
 }

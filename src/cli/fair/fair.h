@@ -1,61 +1,34 @@
 /*
- * fair.h - the options of `heshare fair`, and a function for each of its words. cmd_fair.c has the
- * tables.
+ * fair.h - the commands behind `heshare fair`, and options that several of them have.
  */
 #ifndef HES_CLI_FAIR_FAIR_H
 #define HES_CLI_FAIR_FAIR_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "cli/opt.h"
 
-struct fair_opts {
-	const char *interval; /* of slices, quanta; of serve, a time. NULL: not given */
-	double phi;
-	const char *phi_given;
-	const char *power; /* lists, commas between values; NULL: not given */
-	const char *weight;
-	const char *demand;
-	const char *policy;
-	bool json;
-	const char *tenant;
-	const char *socket;
-	const char *clock; /* MHz; of profile a list. NULL: none */
-	const char *gpus;
-	const char *allow;
-	const char *store, *catalogue;
-	double patience, profile_for; /* s */
-	double max_weight;
-	const char *user; /* of the tenant to set; NULL: not given */
-	bool no_clocks, once, list;
-	const char *quantum;
-};
+extern const struct command cmd_fair_slices, cmd_fair_run, cmd_fair_serve, cmd_fair_top,
+	cmd_fair_set, cmd_fair_profile;
 
-/* A function a word of `heshare fair`. @args are the operands after the word. @return exit status
- */
+#define FAIR_MAX_ARGS 4096 /* of a command that is started */
 
-/** Slices of an interval from numbers. */
-int fair_slices(const struct fair_opts *o, int n_args, char **args);
+/** Offer the policies of slices and serve. */
+void fair_offer_policies(opt_say_fn *say, void *ctx);
 
-/** Become a command whose launches an arbiter schedules. @return exit status, when it could not be
- * started */
-int fair_run(const struct fair_opts *o, int n_args, char **args);
-
-struct hes_err;
-
-/** The variable that preloads the library into a command, "LD_PRELOAD=...". @return 0, then free()
- * @out; -ENOENT it is not there; -EPERM others could replace it; -EINVAL its name; -ENOMEM */
-int fair_library_preload(char **out, struct hes_err *err);
-
-/** Be the arbiter of GPUs until SIGINT or SIGTERM. */
-int fair_serve(const struct fair_opts *o, int n_args, char **args);
-
-/** Show what tenants use. */
-int fair_top(const struct fair_opts *o, int n_args, char **args);
-
-/** Change phi or a weight. */
-int fair_set(const struct fair_opts *o, int n_args, char **args);
-
-/** Measure a tenant's power at clocks, or list measured powers. */
-int fair_profile(const struct fair_opts *o, int n_args, char **args);
+#define FAIR_POLICY_OPT(at)                                                                      \
+	{                                                                                        \
+		.name = "policy", .kind = OPT_CHOICE, .offset = at, .arg = "NAME", .def = "etf", \
+		.offer = fair_offer_policies, .help = "what to make fair"                        \
+	}
+#define FAIR_SOCKET_OPT(at)                                                            \
+	{                                                                              \
+		.name = "socket", .kind = OPT_FILE, .offset = at, .arg = "PATH",       \
+		.help = "where the arbiter listens; without it $HESHARE_FAIR_SOCKET, " \
+			"$XDG_RUNTIME_DIR/heshare/fair.sock or /run/heshare/fair.sock" \
+	}
+#define FAIR_STORE_OPT(at)                                                                     \
+	{                                                                                      \
+		.name = "store", .letter = 's', .kind = OPT_FILE, .offset = at, .arg = "FILE", \
+		.help = "store with the powers of tenants; without it " CLI_STORE_PLACE        \
+	}
 
 #endif

@@ -1,9 +1,6 @@
 /*
  * fair_profile.c - `heshare fair profile`: measure the power of a command alone on a GPU at each
- * clock; see fair.h.
- *
- * Five seconds of GPU time are measured in parts, and again if the parts differ too much. Parts in
- * which the GPU was idle do not count. The preload library counts launches meanwhile.
+ * clock, or list the powers in the store; see fair.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,376 +8,73 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "app/fair_measure.h"
+#include "app/known_store.h"
 #include "base/num.h"
-#include "base/visible.h"
-#include "app/catalogue.h"
-#include "cli/inputs/inputs.h"
-#include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
-#include "app/fair_launches.h"
-#include "app/known_store.h"
-#include "app/work_folder.h"
-#include "app/gpus_visible.h"
-#include "heshare/measure.h"
-#include "heshare/tenant_power.h"
-#include "launch/guard.h"
+#include "cli/inputs/inputs.h"
 
 #define MAX_CLOCKS 64
-#define MAX_PARTS  64
-#define PART_S     0.5
-#define REFRESHES  5 /* of the sensor in a part */
-#define MEASURE_S  5.0
-#define STEADY_CV  0.05
-#define ROUNDS     3
-#define PATIENCE_S 120.0 /* for GPU time at one clock */
-#define GRACE_MS   2000
-#define IDLE_ENDS  5
-#define NAP_NS     20000000
 
-struct measuring {
-	struct hes_devices *devices;
-	size_t gpu;
-	struct hes_device_info info;
-	struct hes_guard *guard;
-	struct hes_meter *meter;
-	struct hes_child child; /* zero: none runs */
-	const char *const *argv;
-	char variable[128];
-	struct launch_counter launches;
-	struct hes_store *store;
-	char folder[PATH_MAX];
-	bool json;
-	unsigned started;
-	unsigned idle_ends; /* of the command in a row, the GPU never busy meanwhile */
+struct profile_opts {
+	const char *tenant, *clock, *gpus, *store, *catalogue; /* NULL: not given */
+	bool list, json;
 };
 
-static int command_start(struct measuring *m, struct hes_err *err)
-{
-	const bool counts = m->launches.fd >= 0;
-	const char *variables[] = { m->variable, counts ? m->launches.preload : NULL,
-				    m->launches.socket, NULL };
-	const struct hes_launch l = { .argv = m->argv,
-				      .variables = variables,
-				      .output_fd = STDERR_FILENO };
-	int rc = hes_guard_hold(m->guard, &l, &m->child, err);
+#define AT(member) .offset = offsetof(struct profile_opts, member)
 
-	m->started++;
-	return rc ? rc : hes_guard_go(m->guard, &m->child, err);
-}
-
-static void command_end(struct measuring *m)
-{
-	const struct timespec nap = { .tv_nsec = NAP_NS };
-	struct hes_child_end end;
-
-	if (!m->child.id.pid)
-		return;
-	hes_child_terminate(&m->child);
-	for (int i = 0; i < GRACE_MS * 1000000 / NAP_NS && m->child.id.pid; i++) {
-		nanosleep(&nap, NULL);
-		hes_guard_reap(m->guard, &m->child, &end, NULL);
-	}
-	if (m->child.id.pid)
-		hes_child_kill(&m->child, NULL);
-	/* What cannot be killed stays with the guard. */
-	for (int i = 0; i < GRACE_MS * 1000000 / NAP_NS && m->child.id.pid; i++) {
-		nanosleep(&nap, NULL);
-		hes_guard_reap(m->guard, &m->child, &end, NULL);
-	}
-}
-
-/* A command that has ended is started again. @return 0; -ECHILD it failed */
-static int command_keep(struct measuring *m, struct hes_err *err)
-{
-	struct hes_child_end end;
-	int rc = m->child.id.pid ? hes_guard_reap(m->guard, &m->child, &end, err) : 0;
-
-	if (rc < 0)
-		return rc;
-	if (rc > 0 && end.code)
-		return hes_fail(err, -ECHILD, "%s: the command ended with status %d", m->argv[0],
-				end.code);
-	m->idle_ends += rc > 0;
-	if (m->idle_ends > IDLE_ENDS)
-		return hes_fail(err, -ECHILD,
-				"%s: the command ended %u times without keeping GPU %zu busy; give "
-				"one that uses it for seconds",
-				m->argv[0], m->idle_ends, m->gpu);
-	return m->child.id.pid ? 0 : command_start(m, err);
-}
-
-static bool gpu_is_busy(const struct measuring *m)
-{
-	struct hes_reading r;
-
-	return !hes_device_read(m->devices, m->gpu, HES_HAS_UTILISATION, &r, NULL) &&
-	       (!(r.has & HES_HAS_UTILISATION) || r.busy_pct > 0);
-}
-
-/* @return 0 and the mean power of a part, NaN where the GPU was not busy */
-static int part_measure(struct measuring *m, double seconds, double *watts, double *busy_part,
-			struct hes_err *err)
-{
-	double end = hes_monotonic_s() + seconds;
-	const struct timespec nap = { .tv_nsec = NAP_NS };
-	struct hes_measured got;
-	struct hes_window *w;
-	bool busy = gpu_is_busy(m);
-	int rc = hes_window_begin(m->meter, &w, err);
-
-	if (rc)
-		return rc;
-	while (!rc && hes_monotonic_s() < end) {
-		rc = command_keep(m, err);
-		launch_counter_serve(&m->launches);
-		nanosleep(&nap, NULL);
-	}
-	hes_window_end(w, &got);
-	*busy_part = got.activity.of[HES_ACT_BUSY].seconds > 0 ? got.activity.of[HES_ACT_BUSY].value
-							       : NAN;
-	if (!rc && got.from == HES_ENERGY_UNKNOWN)
-		rc = hes_fail(err, -ENOTSUP, "GPU %zu: its power cannot be read", m->gpu);
-	*watts = busy && gpu_is_busy(m) ? got.mean_w : NAN;
-	if (!isnan(*watts))
-		m->idle_ends = 0;
-	return rc;
-}
-
-static double parts_mean(const double *w, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += w[i];
-	return n ? sum / (double)n : 0;
-}
-
-static double parts_cv(const double *w, size_t n)
-{
-	double mean = parts_mean(w, n), sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += (w[i] - mean) * (w[i] - mean);
-	return n && mean > 0 ? sqrt(sum / (double)n) / mean : 0;
-}
-
-/* GPU time of the launches of a round. */
-struct service {
-	uint64_t launches;
-	double mean_us; /* NaN: not known */
+/* clang-format off */
+static const struct opt profile_opts[] = {
+	{ .name = "tenant", .kind = OPT_TEXT, AT(tenant), .arg = "NAME",
+	  .help = "the name that the arbiter will know the command by" },
+	{ .name = "clock", .kind = OPT_TEXT, AT(clock), .arg = "LIST",
+	  .help = "clocks to measure, MHz, with commas; 0, and without it: the driver chooses" },
+	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "GPU",
+	  .help = "the GPU to measure on: index, UUID or PCI address; 0 without it" },
+	FAIR_STORE_OPT(offsetof(struct profile_opts, store)),
+	CLI_CATALOGUE_OPT(offsetof(struct profile_opts, catalogue)),
+	{ .name = "list", .kind = OPT_FLAG, AT(list), .help = "print the powers in the store" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
+	{ 0 }
 };
+/* clang-format on */
 
-/* @param busy  part of the time with a kernel; NaN: not known */
-static void service_end(struct measuring *m, double busy, struct service *out)
+/* @param s  NULL: the store does not have it */
+static void power_row(struct table *t, const struct hes_tenant_power *p,
+		      const struct fair_service *s)
 {
-	double gpu_s;
-
-	*out = (struct service){ .mean_us = NAN };
-	if (launch_counter_end(&m->launches, &out->launches, &gpu_s))
-		out->mean_us = gpu_s * busy / (double)out->launches * 1e6;
-}
-
-/* Five seconds with the GPU at work; the first part warms up. */
-static int round_measure(struct measuring *m, double give_up_s, struct hes_tenant_power *p,
-			 struct service *service, struct hes_err *err)
-{
-	double seconds = fmax(PART_S, REFRESHES * hes_meter_period_s(m->meter)), watts[MAX_PARTS],
-	       busy[MAX_PARTS], one, part;
-	size_t need = (size_t)ceil(MEASURE_S / seconds), n = 0;
-	bool warm = false;
-	int rc = 0;
-
-	while (!rc && n < need && n < MAX_PARTS) {
-		rc = part_measure(m, seconds, &one, &part, err);
-		if (!rc && hes_monotonic_s() > give_up_s)
-			rc = hes_fail(err, -ETIME,
-				      "%s: not %g s of GPU time in %g s; is it a program that uses "
-				      "GPU %zu?",
-				      m->argv[0], MEASURE_S, PATIENCE_S, m->gpu);
-		if (!rc && !isnan(one) && warm) {
-			busy[n] = part;
-			watts[n++] = one;
-		} else if (!rc && !isnan(one)) {
-			launch_counter_begin(&m->launches);
-			warm = true;
-		}
-	}
-	service_end(m, parts_mean(busy, n), service);
-	p->power_w = parts_mean(watts, n);
-	p->cv = parts_cv(watts, n);
-	p->seconds = (double)n * seconds;
-	return rc;
-}
-
-/* @param service  NULL: the store does not have it */
-static void power_print(const struct hes_tenant_power *p, const struct service *service)
-{
-	char when[20], clock[16] = "-";
+	const bool known = s && !isnan(s->mean_us);
+	char when[20];
 
 	cli_format_when(p->at_us, when);
-	if (p->clock_mhz)
-		snprintf(clock, sizeof(clock), "%" PRIu32, p->clock_mhz);
-	hes_visible_put(stdout, 20, p->tenant);
-	printf(" %6" PRIu32 " %-14s %6s %8.1f %7.1f %8.1f", p->uid, p->gpu_type, clock, p->power_w,
-	       100 * p->cv, p->seconds);
-	if (service && !isnan(service->mean_us))
-		printf(" %9.1f", service->mean_us);
-	else if (service)
-		printf(" %9s", "-");
-	printf("  %s\n", when);
+	const struct cell row[] = {
+		cell_text("tenant", "tenant", p->tenant),
+		cell_count("uid", "uid", p->uid),
+		cell_text("gpu_type", "GPU type", p->gpu_type),
+		cell_shown(cell_count("clock_mhz", "MHz", p->clock_mhz), p->clock_mhz ? NULL : "-"),
+		cell_real("power_w", "W", 1, p->power_w),
+		cell_real(NULL, "cv %", 1, 100 * p->cv),
+		cell_real("cv", NULL, 0, p->cv),
+		cell_real("seconds", "s", 1, p->seconds),
+		cell_if(known, cell_real(s ? "launch_us" : NULL, s ? "us/launch" : NULL, 1,
+					 known ? s->mean_us : 0)),
+		cell_if(known,
+			cell_count(s ? "launches" : NULL, NULL, known ? (int64_t)s->launches : 0)),
+		cell_count("at_us", NULL, p->at_us),
+		cell_text(NULL, "measured, UTC", when),
+	};
+	TABLE_ROW(t, row);
 }
 
-static json_t *power_json(const struct hes_tenant_power *p)
+static int powers_out(struct table *t, bool json)
 {
-	return json_pack("{s:s, s:I, s:s, s:I, s:f, s:f, s:f, s:I}", "tenant", p->tenant, "uid",
-			 (json_int_t)p->uid, "gpu_type", p->gpu_type, "clock_mhz",
-			 (json_int_t)p->clock_mhz, "power_w", p->power_w, "cv", p->cv, "seconds",
-			 p->seconds, "at_us", (json_int_t)p->at_us);
-}
-
-static void powers_head(bool service)
-{
-	printf("%-20s %6s %-14s %6s %8s %7s %8s%s  %s\n", "tenant", "uid", "gpu type", "MHz", "W",
-	       "cv %", "s", service ? " us/launch" : "", "measured (UTC)");
-}
-
-static json_t *measured_json(const struct hes_tenant_power *p, const struct service *service)
-{
-	const bool known = !isnan(service->mean_us);
-	json_t *o = power_json(p);
-
-	json_object_set_new(o, "launches",
-			    known ? json_integer((json_int_t)service->launches) : json_null());
-	json_object_set_new(o, "launch_us", cli_json_maybe(known, service->mean_us));
-	return o;
-}
-
-static int clock_measure(struct measuring *m, uint32_t mhz, struct hes_tenant_power *p,
-			 struct service *service, struct hes_err *err)
-{
-	double give_up_s = hes_monotonic_s() + PATIENCE_S;
-	int rc = mhz ? hes_guard_lock_clock(m->guard, m->devices, m->gpu, mhz, err)
-		     : hes_guard_unlock_clock(m->guard, m->devices, m->gpu, err);
-
-	if (rc == -EPERM && !mhz)
-		rc = 0; /* the clock is not locked either */
-	p->clock_mhz = mhz;
-	for (int i = 0; !rc && i < ROUNDS; i++) {
-		rc = round_measure(m, give_up_s, p, service, err);
-		if (!rc && p->cv <= STEADY_CV)
-			break;
-	}
-	p->at_us = hes_wall_us();
-	return rc ? rc : hes_store_keep_tenant_power(m->store, p, err);
-}
-
-static int clocks_measure(struct measuring *m, const char *tenant, const uint32_t *clocks, size_t n,
-			  json_t *doc, struct hes_err *err)
-{
-	struct hes_tenant_power p = { .uid = getuid() };
-	struct service service;
-	int rc = 0;
-
-	snprintf(p.tenant, sizeof(p.tenant), "%s", tenant);
-	snprintf(p.gpu_type, sizeof(p.gpu_type), "%.*s", (int)sizeof(p.gpu_type) - 1,
-		 *m->info.type ? m->info.type : m->info.name);
-	if (!m->json)
-		powers_head(true);
-	for (size_t i = 0; !rc && i < n; i++) {
-		rc = clock_measure(m, clocks[i], &p, &service, err);
-		if (!rc && m->json)
-			json_array_append_new(doc, measured_json(&p, &service));
-		else if (!rc)
-			power_print(&p, &service);
-	}
-	command_end(m);
-	return rc;
-}
-
-static int guard_begin(struct measuring *m, struct hes_err *err)
-{
-	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
-	int rc = work_folder_make(cli_app(), "fair-profile", m->folder, err);
-
-	if (!rc)
-		rc = hes_guard_start(&m->guard, guard, m->folder, NULL, err);
-	return rc ? rc : hes_guard_claim(m->guard, m->info.uuid, err);
-}
-
-static int gpu_choose(struct measuring *m, const struct fair_opts *o, struct hes_err *err)
-{
-	size_t *gpus = NULL, n = 0;
-	struct hes_catalogue c = { 0 };
-	int rc = gpus_check(o->gpus, err);
-
-	if (!rc)
-		rc = app_catalogue_load(cli_app(), o->catalogue, true, &c, err);
-	if (!rc)
-		rc = app_devices_open(cli_app(), &c, &m->devices, err);
-	hes_catalogue_free(&c);
-
-	if (!rc)
-		rc = gpus_choose(cli_app(), m->devices, o->gpus, GPUS_RUN, &gpus, &n, err);
-	if (!rc && o->gpus && n != 1)
-		rc = hes_fail(err, -EINVAL, "--gpus: profile measures on one GPU, not on %zu", n);
-	if (!rc) {
-		m->gpu = gpus[0];
-		rc = hes_device_info(m->devices, m->gpu, &m->info, err);
-	}
-	free(gpus);
-	snprintf(m->variable, sizeof(m->variable), "CUDA_VISIBLE_DEVICES=%s", m->info.uuid);
-	return rc;
-}
-
-static int clocks_check(const struct measuring *m, const uint32_t *clocks, size_t n,
-			struct hes_err *err)
-{
-	struct hes_gpu_type g;
-
-	/* Where the range is not known, the driver says what it can when a clock is locked. */
-	if (hes_device_describe(m->devices, m->gpu, &g, NULL) || g.clock_min_mhz == g.clock_max_mhz)
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		if (clocks[i] && (clocks[i] < g.clock_min_mhz || clocks[i] > g.clock_max_mhz))
-			return hes_fail(err, -ERANGE,
-					"--clock: %s does not run at %u MHz; it has %u to %u MHz",
-					m->info.name, clocks[i], g.clock_min_mhz, g.clock_max_mhz);
+	if (json)
+		return cli_print_json("heshare-tenant-powers",
+				      json_pack("{s:o}", "powers", table_json(t)));
+	cli_print_table(t, stdout, 0);
 	return 0;
-}
-
-static int measuring_run(struct measuring *m, const struct fair_opts *o, const uint32_t *clocks,
-			 size_t n, json_t *doc, struct hes_err *err)
-{
-	struct hes_err why;
-	int rc = gpu_choose(m, o, err), undone = 0;
-
-	if (!rc)
-		rc = clocks_check(m, clocks, n, err);
-	if (!rc)
-		rc = app_store_open(cli_app(), o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS,
-				    &m->store, err);
-	if (!rc)
-		rc = guard_begin(m, err);
-	if (!rc && launch_counter_open(&m->launches, m->folder, &why))
-		fprintf(stderr, "heshare fair profile: launches are not counted: %s\n", why.msg);
-	if (!rc)
-		rc = hes_meter_start(&m->meter, m->devices, &m->gpu, 1, err);
-	if (!rc)
-		rc = clocks_measure(m, o->tenant, clocks, n, doc, err);
-	hes_meter_stop(m->meter);
-	if (m->guard)
-		undone = hes_guard_finish(m->guard, rc ? NULL : err);
-	launch_counter_close(&m->launches);
-	if (*m->folder)
-		work_folder_remove(m->folder);
-	hes_store_close(m->store);
-	hes_devices_close(m->devices);
-	return rc ? rc : undone;
 }
 
 static int clocks_parse(const char *list, uint32_t *out, size_t *n, struct hes_err *err)
@@ -398,9 +92,10 @@ static int clocks_parse(const char *list, uint32_t *out, size_t *n, struct hes_e
 	return rc;
 }
 
-static int powers_list(const struct fair_opts *o, struct hes_err *err)
+static int powers_list(const struct profile_opts *o, struct hes_err *err)
 {
 	struct hes_tenant_power *p = NULL;
+	struct table t = { 0 };
 	struct hes_store *s;
 	size_t n = 0;
 	int rc = app_store_open(cli_app(), o->store, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
@@ -408,24 +103,14 @@ static int powers_list(const struct fair_opts *o, struct hes_err *err)
 	if (rc)
 		return rc;
 	rc = hes_store_tenant_powers(s, &p, &n, err);
-	if (!rc && !o->json)
-		powers_head(false);
-	if (!rc && o->json) {
-		json_t *doc = json_array();
-
-		for (size_t i = 0; i < n; i++)
-			json_array_append_new(doc, power_json(&p[i]));
-		rc = cli_print_json("heshare-tenant-powers", json_pack("{s:o}", "powers", doc));
-	} else {
-		for (size_t i = 0; !rc && i < n; i++)
-			power_print(&p[i], NULL);
-	}
+	for (size_t i = 0; !rc && i < n; i++)
+		power_row(&t, &p[i], NULL);
 	free(p);
 	hes_store_close(s);
-	return rc;
+	return rc ? rc : powers_out(&t, o->json);
 }
 
-static int options_check(const struct fair_opts *o, int n_args, struct hes_err *err)
+static int options_check(const struct profile_opts *o, int n_args, struct hes_err *err)
 {
 	if (o->list)
 		return n_args ? hes_fail(err, -EINVAL, "--list takes no command") : 0;
@@ -440,14 +125,45 @@ static int options_check(const struct fair_opts *o, int n_args, struct hes_err *
 				 "LIST -- COMMAND");
 }
 
-int fair_profile(const struct fair_opts *o, int n_args, char **args)
+static void power_measured(void *ctx, const struct hes_tenant_power *p,
+			   const struct fair_service *s)
 {
+	power_row(ctx, p, s);
+}
+
+static int measure(const struct profile_opts *o, const char *const *argv, const uint32_t *clocks,
+		   size_t n, struct hes_err *err)
+{
+	struct table t = { 0 };
+	const struct fair_measure_request q = {
+		.app = cli_app(),
+		.place = FAIR_LIBRARY_PLACE,
+		.gpus = o->gpus,
+		.catalogue = o->catalogue,
+		.store = o->store,
+		.tenant = o->tenant,
+		.clocks = clocks,
+		.n_clocks = n,
+		.argv = argv,
+		.measured = power_measured,
+		.ctx = &t,
+	};
+	const int rc = fair_measure(&q, err);
+
+	/* What was measured before a failure is kept, and shown. */
+	if (!rc || !o->json)
+		return powers_out(&t, o->json) ? 1 : rc;
+	table_free(&t);
+	return rc;
+}
+
+static int profile_run(const void *opts, int n_args, char **args)
+{
+	const struct profile_opts *o = opts;
 	const char **argv = calloc((size_t)n_args + 1, sizeof(*argv));
-	struct measuring m = { .argv = argv, .json = o->json, .launches.fd = -1 };
 	uint32_t clocks[MAX_CLOCKS];
-	json_t *doc = json_array();
 	struct hes_err err;
-	size_t n;
+	size_t n = 0;
 	int rc = argv ? options_check(o, n_args, &err) : hes_fail(&err, -ENOMEM, "out of memory");
 
 	for (int i = 0; argv && i < n_args; i++)
@@ -458,14 +174,23 @@ int fair_profile(const struct fair_opts *o, int n_args, char **args)
 		cli_fail("fair profile", &err);
 		rc = 2;
 	} else {
-		rc = o->list ? powers_list(o, &err) : measuring_run(&m, o, clocks, n, doc, &err);
-		if (rc < 0)
-			rc = cli_fail("fair profile", &err);
-		else if (!rc && o->json && !o->list)
-			rc = cli_print_json("heshare-tenant-powers",
-					    json_pack("{s:O}", "powers", doc));
+		rc = o->list ? powers_list(o, &err) : measure(o, argv, clocks, n, &err);
+		rc = rc < 0 ? cli_fail("fair profile", &err) : rc;
 	}
-	json_decref(doc);
 	free(argv);
 	return rc;
 }
+
+const struct command cmd_fair_profile = {
+	.name = "fair profile",
+	.args = "--tenant NAME --clock LIST -- COMMAND [ARGUMENT]...",
+	.max_args = FAIR_MAX_ARGS,
+	.summary = "measure the power of a tenant's command",
+	.text = "Runs COMMAND alone at each clock until its power was measured for five seconds, "
+		"and stores the power. Prints the mean GPU time of a launch, too. See "
+		"docs/fairness.md.",
+	.example = "  heshare fair profile --tenant alice --clock 0,1200 -- python3 train.py",
+	.opts = profile_opts,
+	.opts_size = sizeof(struct profile_opts),
+	.run = profile_run,
+};

@@ -18,108 +18,47 @@
 
 #include "base/num.h"
 #include "base/signals.h"
-#include "base/trust.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "app/fair_client.h"
+#include "app/fair_library.h"
 #include "fair/fair_wire.h"
 #include "heshare/fair.h"
 
-#define LIBRARY       "libheshare-fair.so"
-#define BUILT_PROGRAM "/src/cli" /* folders in a build tree */
-#define BUILT_LIBRARY "../../interpose/" LIBRARY
-#define PRELOAD       "LD_PRELOAD"
-#define NOT_FOUND     127 /* as shells say it */
-#define NOT_RUN       126
+#define PRELOAD   "LD_PRELOAD"
+#define NOT_FOUND 127 /* as shells say it */
+#define NOT_RUN   126
+
+struct run_opts {
+	const char *tenant, *weight, *clock, *socket; /* NULL: not given */
+};
+
+#define AT(member) .offset = offsetof(struct run_opts, member)
+
+/* clang-format off */
+static const struct opt run_opts[] = {
+	{ .name = "tenant", .kind = OPT_TEXT, AT(tenant), .arg = "NAME",
+	  .help = "the name that the command's GPU time is counted under; commands of one user "
+		  "with the same name share it" },
+	{ .name = "weight", .kind = OPT_TEXT, AT(weight), .arg = "W",
+	  .help = "weight of the tenant; 1 without it" },
+	{ .name = "clock", .kind = OPT_TEXT, AT(clock), .arg = "MHZ",
+	  .help = "SM clock while it has the GPU, MHz; without it, the driver chooses" },
+	FAIR_SOCKET_OPT(offsetof(struct run_opts, socket)),
+	{ 0 }
+};
+/* clang-format on */
 
 static void run_warn(const char *sentence)
 {
 	cli_say("fair run", sentence);
 }
 
-/* --- the library --- */
-
-static bool folder_is_of_build(const char *folder)
-{
-	const size_t n = strlen(folder), m = strlen(BUILT_PROGRAM);
-
-	return n > m && strcmp(folder + n - m, BUILT_PROGRAM) == 0;
-}
-
-/* @return 0; -ENOENT there is none; -EPERM others could replace it; -errno */
-static int library_take(const char *name, char out[PATH_MAX], struct hes_err *err)
-{
-	int rc = hes_trust_check(name, geteuid(), out, err);
-
-	return rc || !access(out, R_OK) ? rc
-					: hes_fail(err, -errno, "%s: %s", out, strerror(errno));
-}
-
-/*
- * The library that is named, that is installed, that lies next to the program, or that is in the
- * program's build tree. One that others could replace would run as this user: it is passed over.
- */
-static int library_find(char out[PATH_MAX], struct hes_err *err)
-{
-	static const char *const places[] = { FAIR_LIBRARY_PLACE, LIBRARY, BUILT_LIBRARY };
-	const char *given = getenv("HESHARE_FAIR_LIBRARY");
-	char program[PATH_MAX], name[PATH_MAX * 2];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	int rc = -ENOENT;
-
-	if (given && *given)
-		return library_take(given, out, err);
-	program[n > 0 ? n : 0] = '\0';
-	if (strrchr(program, '/'))
-		*strrchr(program, '/') = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const bool whole = places[i][0] == '/';
-		int found;
-
-		if (places[i] == places[2] && !folder_is_of_build(program))
-			continue;
-		snprintf(name, sizeof(name), "%s%s%s", whole ? "" : program, whole ? "" : "/",
-			 places[i]);
-		found = library_take(name, out, rc == -ENOENT ? err : NULL);
-		if (!found)
-			return 0;
-		rc = rc == -ENOENT ? found : rc;
-	}
-	return rc == -ENOENT ? hes_fail(err, rc,
-					"%s is not found: make builds it; HESHARE_FAIR_LIBRARY "
-					"can name it",
-					LIBRARY)
-			     : rc;
-}
-
-/* LD_PRELOAD takes names apart at blanks and colons. */
-int fair_library_preload(char **out, struct hes_err *err)
-{
-	const char *before = getenv("LD_PRELOAD");
-	char library[PATH_MAX];
-	int rc = library_find(library, err);
-
-	if (rc == -EPERM)
-		hes_fail_in(err, "the library must be root's or this user's alone, with all "
-				 "folders above it");
-	if (rc)
-		return rc;
-	if (strpbrk(library, ": \t\n"))
-		return hes_fail(err, -EINVAL,
-				"%s: a name with blanks or colons cannot be preloaded; set "
-				"HESHARE_FAIR_LIBRARY to another",
-				library);
-	if (asprintf(out, PRELOAD "=%s%s%s", library, before && *before ? ":" : "",
-		     before ? before : "") < 0)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	return 0;
-}
-
 static int library_preload(struct hes_err *err)
 {
 	char *variable;
-	int rc = fair_library_preload(&variable, err);
+	int rc = fair_library_preload(cli_app(), FAIR_LIBRARY_PLACE, &variable, err);
 
 	if (rc)
 		return rc;
@@ -227,7 +166,7 @@ static void socket_check(const char *path)
 		close(fd);
 }
 
-static int tenant_export(const struct fair_opts *o, const char *socket_path, struct hes_err *err)
+static int tenant_export(const struct run_opts *o, const char *socket_path, struct hes_err *err)
 {
 	char clock[32];
 	uint32_t mhz = 0;
@@ -248,7 +187,7 @@ static int tenant_export(const struct fair_opts *o, const char *socket_path, str
 	return rc;
 }
 
-static int run_prepare(const struct fair_opts *o, struct hes_err *err)
+static int run_prepare(const struct run_opts *o, struct hes_err *err)
 {
 	char path[FAIR_SOCKET_MAX];
 	int rc = o->tenant ? tenant_check(o->tenant, err)
@@ -256,7 +195,7 @@ static int run_prepare(const struct fair_opts *o, struct hes_err *err)
 				      "--tenant is missing: the name that the arbiter counts the "
 				      "command under");
 
-	if (!rc && fair_socket_find(o->socket, path, err))
+	if (!rc && fair_socket_find(cli_app(), o->socket, path, err))
 		rc = -EINVAL;
 	if (!rc)
 		rc = tenant_export(o, path, err);
@@ -267,8 +206,9 @@ static int run_prepare(const struct fair_opts *o, struct hes_err *err)
 	return rc;
 }
 
-int fair_run(const struct fair_opts *o, int n_args, char **args)
+static int run_run(const void *opts, int n_args, char **args)
 {
+	const struct run_opts *o = opts;
 	char **argv = calloc((size_t)n_args + 1, sizeof(*argv)), path[PATH_MAX];
 	struct hes_err err;
 	int rc = argv ? run_prepare(o, &err) : hes_fail(&err, -ENOMEM, "out of memory");
@@ -289,3 +229,19 @@ int fair_run(const struct fair_opts *o, int n_args, char **args)
 	free(argv);
 	return rc == ENOENT ? NOT_FOUND : NOT_RUN;
 }
+
+const struct command cmd_fair_run = {
+	.name = "fair run",
+	.args = "--tenant NAME -- COMMAND [ARGUMENT]...",
+	.min_args = 1,
+	.max_args = FAIR_MAX_ARGS,
+	.summary = "run an unmodified command as a tenant",
+	.text = "Starts the unmodified COMMAND as a tenant. A preloaded library delays its CUDA "
+		"launches while other tenants have the GPU. Without an arbiter the command runs "
+		"unscheduled, and the library tries to connect every second. Static and setuid "
+		"programs cannot be scheduled. The exit status is the command's.",
+	.example = "  heshare fair run --tenant alice -- python3 train.py",
+	.opts = run_opts,
+	.opts_size = sizeof(struct run_opts),
+	.run = run_run,
+};

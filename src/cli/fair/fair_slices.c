@@ -15,6 +15,34 @@
 #include "cli/fair/fair.h"
 #include "heshare/fair.h"
 
+struct slices_opts {
+	const char *interval;
+	double phi;
+	const char *power, *weight, *demand; /* lists, commas between values; NULL: not given */
+	const char *policy;
+	bool json;
+};
+
+#define AT(member) .offset = offsetof(struct slices_opts, member)
+
+/* clang-format off */
+static const struct opt slices_opts[] = {
+	{ .name = "interval", .kind = OPT_TEXT, AT(interval), .arg = "QUANTA",
+	  .help = "number of quanta to share" },
+	{ .name = "power", .kind = OPT_TEXT, AT(power), .arg = "LIST",
+	  .help = "power of each tenant while it runs, W, with commas" },
+	{ .name = "phi", .kind = OPT_DOUBLE, AT(phi), .arg = "PHI", .def = "0.7", .max = 1,
+	  .help = "guaranteed part of the fair share of time (policy etf) or energy (etf-energy)" },
+	{ .name = "weight", .kind = OPT_TEXT, AT(weight), .arg = "LIST",
+	  .help = "weight of each tenant, with commas, 1 if empty" },
+	{ .name = "demand", .kind = OPT_TEXT, AT(demand), .arg = "LIST",
+	  .help = "most quanta that each tenant can use, with commas; no limit if empty" },
+	FAIR_POLICY_OPT(offsetof(struct slices_opts, policy)),
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
+	{ 0 }
+};
+/* clang-format on */
+
 typedef int fair_parse_fn(const char *what, const char *text, struct hes_fair_tenant *t,
 			  struct hes_err *err);
 
@@ -69,7 +97,7 @@ static int list_parse(const char *option, const char *list, bool may_be_empty, f
 	return rc;
 }
 
-static int tenants_parse(const struct fair_opts *o, struct hes_fair_tenant *t, size_t n,
+static int tenants_parse(const struct slices_opts *o, struct hes_fair_tenant *t, size_t n,
 			 struct hes_err *err)
 {
 	int rc;
@@ -113,24 +141,30 @@ static double percent(double part, double whole)
 static void print_tenants(const struct hes_fair_request *r, const uint64_t *slices)
 {
 	double time = 0, energy = 0;
+	struct table table = { 0 };
 
 	for (size_t i = 0; i < r->n; i++) {
 		time += (double)slices[i];
 		energy += hes_fair_energy(&r->tenants[i], slices[i]);
 	}
-	printf("%6s %9s %7s %13s %13s %7s %13s %9s\n", "tenant", "power W", "weight", "demand",
-	       "slice", "time %", "energy", "energy %");
 	for (size_t i = 0; i < r->n; i++) {
 		const struct hes_fair_tenant *t = &r->tenants[i];
-		char demand[24] = "-";
+		const double own = hes_fair_energy(t, slices[i]);
+		const struct cell row[] = {
+			cell_count(NULL, "tenant", (int64_t)i + 1),
+			cell_real(NULL, "power W", -6, t->power_w),
+			cell_real(NULL, "weight", -5, t->weight),
+			cell_if(t->demand != HES_FAIR_BACKLOGGED,
+				cell_count(NULL, "demand", (int64_t)t->demand)),
+			cell_count(NULL, "slice", (int64_t)slices[i]),
+			cell_real(NULL, "time %", 1, percent((double)slices[i], time)),
+			cell_real(NULL, "energy", -6, own),
+			cell_real(NULL, "energy %", 1, percent(own, energy)),
+		};
 
-		if (t->demand != HES_FAIR_BACKLOGGED)
-			snprintf(demand, sizeof(demand), "%" PRIu64, t->demand);
-		printf("%6zu %9.6g %7.5g %13s %13" PRIu64 " %7.1f %13.6g %9.1f\n", i + 1,
-		       t->power_w, t->weight, demand, slices[i], percent((double)slices[i], time),
-		       hes_fair_energy(t, slices[i]),
-		       percent(hes_fair_energy(t, slices[i]), energy));
+		TABLE_ROW(&table, row);
 	}
+	cli_print_table(&table, stdout, 0);
 }
 
 static void print_answer(const struct hes_fair_request *r, const uint64_t *slices,
@@ -164,7 +198,7 @@ static int answer(const struct hes_fair_request *r, uint64_t *slices, bool json,
 }
 
 /* What is missing; NULL: nothing. */
-static const char *missing(const struct fair_opts *o)
+static const char *missing(const struct slices_opts *o)
 {
 	if (!o->interval)
 		return "--interval is missing: the number of quanta to divide";
@@ -173,8 +207,9 @@ static const char *missing(const struct fair_opts *o)
 		       : "--power is missing: the power of each tenant in W, such as --power 2,3,8";
 }
 
-int fair_slices(const struct fair_opts *o, int n_args, char **args)
+static int slices_run(const void *opts, int n_args, char **args)
 {
+	const struct slices_opts *o = opts;
 	const char *wrong = missing(o);
 	struct hes_fair_request r = { .phi = o->phi };
 	struct hes_fair_tenant *tenants;
@@ -185,7 +220,7 @@ int fair_slices(const struct fair_opts *o, int n_args, char **args)
 	(void)n_args;
 	(void)args;
 	if (wrong) {
-		fprintf(stderr, "heshare fair: %s\n", wrong);
+		cli_say("fair slices", wrong);
 		return 2;
 	}
 	r.n = list_length(o->power);
@@ -202,6 +237,25 @@ int fair_slices(const struct fair_opts *o, int n_args, char **args)
 	free(slices);
 	free(tenants);
 	if (rc < 0)
-		cli_fail("fair", &err);
+		cli_fail("fair slices", &err);
 	return rc == -EINVAL || rc == -ERANGE ? 2 : rc < 0 ? 1 : rc;
 }
+
+const struct command cmd_fair_slices = {
+	.name = "fair slices",
+	.args = "",
+	.summary = "compute how many quanta of an interval each tenant gets",
+	.text = "Divides the quanta of an interval between tenants of given powers, weights and "
+		"demands.\n\n"
+		"Fairness of time is the least time of a tenant divided by the greatest, each "
+		"relative to the weight; 1 is equal. Fairness of energy is the same for energy. "
+		"System fairness is the lesser of both. phi_fair is the greatest phi at which "
+		"energy can still be equal. Energy is in W times quanta: joules if a quantum is a "
+		"second.",
+	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
+		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand "
+		   ",300 --json",
+	.opts = slices_opts,
+	.opts_size = sizeof(struct slices_opts),
+	.run = slices_run,
+};

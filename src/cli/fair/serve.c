@@ -16,14 +16,11 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/num.h"
-#include "app/catalogue.h"
-#include "app/gpus_chosen.h"
+#include "app/fair_arbiter.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
-#include "app/fair_client.h"
 #include "cli/fair/time_option.h"
-#include "app/known_store.h"
-#include "app/gpus_visible.h"
+#include "cli/inputs/inputs.h"
 
 #define CONNECTIONS 512
 #define PER_USER    64
@@ -31,6 +28,54 @@
 #define IDLE_NS     UINT64_C(500000)
 #define MAX_ALLOWED 64
 #define LINES       20 /* of the log at once, and in a second */
+
+struct serve_opts {
+	const char *interval, *quantum; /* times */
+	double phi, patience, profile_for, max_weight;
+	const char *policy, *gpus, *allow, *socket, *store, *catalogue;
+	bool no_clocks, json;
+};
+
+#define AT(member) .offset = offsetof(struct serve_opts, member)
+
+/* clang-format off */
+static const struct opt serve_opts[] = {
+	{ .heading = "time and parts",
+	  .name = "interval", .kind = OPT_TEXT, AT(interval), .arg = "TIME", .def = "200ms",
+	  .help = "length of an interval" },
+	{ .name = "quantum", .kind = OPT_TEXT, AT(quantum), .arg = "TIME", .def = "1ms",
+	  .help = "slices are multiples of this" },
+	{ .name = "phi", .kind = OPT_DOUBLE, AT(phi), .arg = "PHI", .def = "0.7", .max = 1,
+	  .help = "guaranteed part of the fair share of time (policy etf) or energy (etf-energy)" },
+	FAIR_POLICY_OPT(offsetof(struct serve_opts, policy)),
+	{ .heading = "GPUs and tenants",
+	  .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
+	  .help = "GPUs to share: all, or indices, UUIDs, PCI addresses with commas; without it, "
+		  "all" },
+	{ .name = "allow", .kind = OPT_TEXT, AT(allow), .arg = "LIST",
+	  .help = "who may connect besides root and this user: USER or @GROUP, with commas" },
+	{ .name = "max-weight", .kind = OPT_DOUBLE, AT(max_weight), .arg = "W", .def = "1",
+	  .min = HES_FAIR_MIN_NUMBER, .max = HES_FAIR_MAX_NUMBER,
+	  .help = "highest weight that users may request; root, this user and set may exceed it" },
+	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience), .arg = "S", .def = "2",
+	  .min = 0.001, .max = 3600,
+	  .help = "take the GPU from a tenant that does not release it, after this time, seconds" },
+	{ .name = "profile-for", .kind = OPT_DOUBLE, AT(profile_for), .arg = "S", .def = "5",
+	  .max = 3600,
+	  .help = "let a new tenant run alone for this time, uncharged, to measure its power, "
+		  "seconds; 0: do not" },
+	{ .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks),
+	  .help = "do not set the clocks that tenants request" },
+	{ .heading = "files and output",
+	  .name = "socket", .kind = OPT_FILE, AT(socket), .arg = "PATH",
+	  .help = "where to listen; without it $HESHARE_FAIR_SOCKET, /run/heshare/fair.sock for "
+		  "root, $XDG_RUNTIME_DIR/heshare/fair.sock for others" },
+	FAIR_STORE_OPT(offsetof(struct serve_opts, store)),
+	CLI_CATALOGUE_OPT(offsetof(struct serve_opts, catalogue)),
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print a JSON document for each event" },
+	{ 0 }
+};
+/* clang-format on */
 
 /* --- what happens --- */
 
@@ -229,10 +274,10 @@ static int allow_parse(const char *list, struct serve_allow *s, struct hes_err *
 	return rc;
 }
 
-static int config_parse(const struct fair_opts *o, struct arbiter_config *c, struct hes_err *err)
+static int config_parse(const struct serve_opts *o, struct arbiter_config *c, struct hes_err *err)
 {
 	uint64_t interval, quantum;
-	int rc = fair_time_parse("--interval", o->interval ? o->interval : "200ms", &interval, err);
+	int rc = fair_time_parse("--interval", o->interval, &interval, err);
 
 	if (!rc)
 		rc = fair_time_parse("--quantum", o->quantum, &quantum, err);
@@ -257,74 +302,34 @@ static int config_parse(const struct fair_opts *o, struct arbiter_config *c, str
 	return 0;
 }
 
-/* The store that profiles go to. A user without a home has none. */
-static int store_choose(const struct fair_opts *o, char **out, struct hes_err *err)
+static void serve_chosen(void *ctx, const size_t *gpus)
 {
-	struct hes_store *s;
-	int rc = app_store_open(cli_app(), o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &s, err);
+	struct serve_log *l = ctx;
 
-	*out = NULL;
-	if (rc)
-		return rc;
-	*out = strdup(hes_store_path(s));
-	hes_store_close(s);
-	return *out ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	l->gpus = gpus;
 }
 
-static int serve(const struct fair_opts *o, struct arbiter_server_config *c, struct serve_log *log,
-		 struct hes_err *err)
-{
-	struct hes_catalogue types = { 0 };
-	struct hes_devices *d = NULL;
-	char path[FAIR_SOCKET_MAX], *store = NULL;
-	size_t *gpus = NULL;
-	int rc = gpus_check(o->gpus, err);
-
-	if (!rc)
-		rc = fair_socket_own(o->socket, path, err);
-	if (!rc)
-		rc = app_catalogue_load(cli_app(), o->catalogue, true, &types, err);
-	if (!rc)
-		rc = app_devices_open(cli_app(), &types, &d, err);
-	hes_catalogue_free(&types);
-	if (!rc)
-		rc = gpus_choose(cli_app(), d, o->gpus, GPUS_SHARE, &gpus, &c->n_gpus, err);
-	if (!rc && c->n_gpus > ARBITER_MAX_GPUS)
-		rc = hes_fail(err, -EINVAL,
-			      "%zu GPUs are more than the %d that an arbiter takes; choose some "
-			      "with --gpus",
-			      c->n_gpus, ARBITER_MAX_GPUS);
-	if (!rc && store_choose(o, &store, err)) {
-		cli_say("fair serve", err->msg);
-		cli_say("fair serve", "profiles of tenants are not kept");
-	}
-	if (!rc) {
-		log->gpus = c->gpus = gpus;
-		c->devices = d;
-		c->socket = path;
-		c->store = store;
-		c->ctx = log;
-		rc = arbiter_serve(c, err);
-	}
-	/* A thread that hangs in the driver still uses these. */
-	if (rc == -ETIMEDOUT)
-		return rc;
-	hes_devices_close(d);
-	free(gpus);
-	free(store);
-	return rc;
-}
-
-int fair_serve(const struct fair_opts *o, int n_args, char **args)
+static int serve_run(const void *opts, int n_args, char **args)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
-	struct arbiter_server_config c = {
-		.guard = guard, .started = serve_started, .note = serve_note, .say = serve_say
-	};
+	const struct serve_opts *o = opts;
 	struct serve_allow allow = { .a = { .n_users = 0 } };
 	struct serve_log log = { .json = o->json };
+	struct fair_arbiter_request q = {
+		.app = cli_app(),
+		.gpus = o->gpus,
+		.socket = o->socket,
+		.catalogue = o->catalogue,
+		.store = o->store,
+		.config = { .guard = guard,
+			    .started = serve_started,
+			    .note = serve_note,
+			    .say = serve_say,
+			    .ctx = &log },
+		.chosen = serve_chosen,
+	};
 	struct hes_err err;
-	int rc = config_parse(o, &c.arbiter, &err);
+	int rc = config_parse(o, &q.config.arbiter, &err);
 
 	(void)n_args;
 	(void)args;
@@ -334,8 +339,23 @@ int fair_serve(const struct fair_opts *o, int n_args, char **args)
 		cli_fail("fair serve", &err);
 		return 2;
 	}
-	c.allow = allow.a;
+	q.config.allow = allow.a;
 	/* Who reads the events may go away before the arbiter does. */
 	signal(SIGPIPE, SIG_IGN);
-	return serve(o, &c, &log, &err) ? cli_fail("fair serve", &err) : 0;
+	return fair_arbiter_run(&q, &err) ? cli_fail("fair serve", &err) : 0;
 }
+
+const struct command cmd_fair_serve = {
+	.name = "fair serve",
+	.args = "",
+	.summary = "be the arbiter of GPUs",
+	.text = "Starts the arbiter. It gives one tenant at a time a lease, the right to run, for "
+		"its slice. It divides each interval by the powers that it measures. If it may set "
+		"clocks, it sets a tenant's clock before its lease. At its end the clocks are "
+		"restored, by the guard if it is killed. Stop it by Ctrl-C or SIGTERM; tenants "
+		"then keep running unscheduled.",
+	.example = "  heshare fair serve --gpus 0 --phi 0.7 --allow @gpu-users",
+	.opts = serve_opts,
+	.opts_size = sizeof(struct serve_opts),
+	.run = serve_run,
+};

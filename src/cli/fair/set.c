@@ -18,6 +18,31 @@
 #include "app/gpus_visible.h"
 #include "heshare/device.h"
 
+struct set_opts {
+	double phi;
+	const char *phi_given, *tenant, *weight, *user, *gpus, *socket; /* NULL: not given */
+};
+
+#define AT(member) .offset = offsetof(struct set_opts, member)
+
+/* clang-format off */
+static const struct opt set_opts[] = {
+	{ .name = "phi", .kind = OPT_DOUBLE, AT(phi), .given = offsetof(struct set_opts, phi_given),
+	  .arg = "PHI", .max = 1,
+	  .help = "guaranteed part of the fair share of time (policy etf) or energy (etf-energy)" },
+	{ .name = "tenant", .kind = OPT_TEXT, AT(tenant), .arg = "NAME",
+	  .help = "the tenant whose weight is set" },
+	{ .name = "weight", .kind = OPT_TEXT, AT(weight), .arg = "W",
+	  .help = "weight of the tenant" },
+	{ .name = "user", .kind = OPT_TEXT, AT(user), .arg = "USER",
+	  .help = "user name or number, if several users have a tenant of this name" },
+	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "GPU",
+	  .help = "one GPU of the arbiter: index, UUID or PCI address; without it, all" },
+	FAIR_SOCKET_OPT(offsetof(struct set_opts, socket)),
+	{ 0 }
+};
+/* clang-format on */
+
 /* A UUID is taken as it is; an index is looked up on this machine. */
 static int gpu_parse(const char *name, uint8_t out[16], struct hes_err *err)
 {
@@ -50,7 +75,7 @@ static int user_parse(const char *name, uint32_t *uid, struct hes_err *err)
 	return 0;
 }
 
-static int message_make(const struct fair_opts *o, struct fair_set *s, struct hes_err *err)
+static int message_make(const struct set_opts *o, struct fair_set *s, struct hes_err *err)
 {
 	s->phi = o->phi_given ? o->phi : NAN;
 	s->weight = NAN;
@@ -90,8 +115,9 @@ static int message_exchange(const char *path, union fair_message *m, size_t leng
 	return rc;
 }
 
-int fair_set(const struct fair_opts *o, int n_args, char **args)
+static int set_run(const void *opts, int n_args, char **args)
 {
+	const struct set_opts *o = opts;
 	char path[FAIR_SOCKET_MAX];
 	union fair_message m;
 	size_t length = fair_wire_begin(&m, FAIR_SET);
@@ -102,10 +128,23 @@ int fair_set(const struct fair_opts *o, int n_args, char **args)
 	(void)n_args;
 	(void)args;
 	if (!rc)
-		rc = fair_socket_find(o->socket, path, &err);
+		rc = fair_socket_find(cli_app(), o->socket, path, &err);
 	if (!rc)
 		rc = message_exchange(path, &m, length, &err);
 	if (rc)
 		cli_fail("fair set", &err);
 	return rc ? 1 + usage : 0;
 }
+
+const struct command cmd_fair_set = {
+	.name = "fair set",
+	.args = "",
+	.summary = "change phi, or the weight of a tenant",
+	.text = "Changes phi, or the weight of a tenant, of an arbiter that serves. For root and "
+		"the "
+		"arbiter's user.",
+	.example = "  heshare fair set --tenant alice --weight 2",
+	.opts = set_opts,
+	.opts_size = sizeof(struct set_opts),
+	.run = set_run,
+};

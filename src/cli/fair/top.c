@@ -20,6 +20,22 @@
 
 #define MAX_GPUS 64
 
+struct top_opts {
+	const char *socket;
+	bool once, json;
+};
+
+#define AT(member) .offset = offsetof(struct top_opts, member)
+
+/* clang-format off */
+static const struct opt top_opts[] = {
+	FAIR_SOCKET_OPT(offsetof(struct top_opts, socket)),
+	{ .name = "once", .kind = OPT_FLAG, AT(once), .help = "print once, also on a terminal" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
+	{ 0 }
+};
+/* clang-format on */
+
 static const char *const states[] = { "idle", "waiting", "running", "draining", "lost" };
 static const char *const sources[] = { "assumed", "profiled", "measured" };
 
@@ -104,23 +120,44 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static json_t *row_json(const struct fair_tenant_row *r, const struct shares *all)
+static void tenant_row(struct table *t, const struct fair_tenant_row *r, const struct shares *all)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:s, s:f, s:f, s:f, s:f, s:f, "
-			 "s:f, s:f, s:f, s:f, s:I, s:I}",
-			 "tenant", r->tenant, "uid", (json_int_t)r->uid, "processes",
-			 (json_int_t)r->processes, "pid", (json_int_t)r->pid, "state",
-			 word(states, N(states), r->state), "clock_mhz", (json_int_t)r->clock_mhz,
-			 "weight", r->weight, "power_w", r->power_w, "power_source",
-			 word(sources, N(sources), r->power_source), "slice_ms",
-			 (double)r->slice_ns * 1e-6, "time_s", (double)r->time_ns * 1e-9,
-			 "energy_j", r->energy_j, "time_pct",
-			 percent((double)r->time_ns, all->time_ns), "energy_pct",
-			 percent(r->energy_j, all->energy_j), "recent_s",
-			 (double)r->recent_ns * 1e-9, "recent_j", r->recent_j, "recent_time_pct",
-			 percent((double)r->recent_ns, all->recent_ns), "recent_energy_pct",
-			 percent(r->recent_j, all->recent_j), "leases", (json_int_t)r->leases,
-			 "lost", (json_int_t)r->lost);
+	const struct cell row[] = {
+		cell_text("tenant", "tenant", r->tenant),
+		cell_count("uid", "uid", r->uid),
+		cell_count("processes", "procs", r->processes),
+		cell_count("pid", NULL, r->pid),
+		cell_text("state", "state", word(states, N(states), r->state)),
+		cell_real("weight", "weight", -4, r->weight),
+		cell_real("slice_ms", "slice ms", 1, (double)r->slice_ns * 1e-6),
+		cell_shown(cell_count("clock_mhz", "MHz", r->clock_mhz), r->clock_mhz ? NULL : "-"),
+		cell_real("power_w", "W", 1, r->power_w),
+		cell_text("power_source", "power", word(sources, N(sources), r->power_source)),
+		cell_real("recent_s", NULL, 0, (double)r->recent_ns * 1e-9),
+		cell_real("recent_j", NULL, 0, r->recent_j),
+		cell_real("recent_time_pct", "time %", 1,
+			  percent((double)r->recent_ns, all->recent_ns)),
+		cell_real("recent_energy_pct", "energy %", 1, percent(r->recent_j, all->recent_j)),
+		cell_real("time_s", "total s", 1, (double)r->time_ns * 1e-9),
+		cell_real("energy_j", "total J", 0, r->energy_j),
+		cell_real("time_pct", "total time %", 1, percent((double)r->time_ns, all->time_ns)),
+		cell_real("energy_pct", "total energy %", 1, percent(r->energy_j, all->energy_j)),
+		cell_count("leases", NULL, (int64_t)r->leases),
+		cell_count("lost", "lost", (int64_t)r->lost),
+	};
+
+	TABLE_ROW(t, row);
+}
+
+static struct table tenants_table(const struct view *v, const struct fair_gpu *g)
+{
+	const struct shares all = shares_of(v, g);
+	struct table t = { 0 };
+
+	for (size_t i = 0; i < v->n_rows; i++)
+		if (row_is_of(&v->rows[i], g))
+			tenant_row(&t, &v->rows[i], &all);
+	return t;
 }
 
 static json_t *fairness_json(double time, double energy, double system)
@@ -130,14 +167,10 @@ static json_t *fairness_json(double time, double energy, double system)
 
 static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 {
-	struct shares all = shares_of(v, g);
-	json_t *rows = json_array();
+	struct table tenants = tenants_table(v, g);
 	char uuid[48];
 
 	uuid_format(g->gpu, uuid);
-	for (size_t i = 0; i < v->n_rows; i++)
-		if (row_is_of(&v->rows[i], g))
-			json_array_append_new(rows, row_json(&v->rows[i], &all));
 	return json_pack(
 		"{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:s, s:o, s:o, s:o}",
 		"uuid", uuid, "name", g->name, "policy", g->policy, "phi", g->phi, "phi_fair",
@@ -148,7 +181,8 @@ static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 		cli_json_maybe(isfinite(g->energy_j), g->energy_j), "power_source",
 		word(sources, N(sources), g->power_source), "fairness_recent",
 		fairness_json(g->fairness_time, g->fairness_energy, g->fairness_system), "fairness",
-		fairness_json(g->total_time, g->total_energy, g->total_system), "tenants", rows);
+		fairness_json(g->total_time, g->total_energy, g->total_system), "tenants",
+		table_json(&tenants));
 }
 
 static int view_print_json(const struct view *v)
@@ -160,28 +194,9 @@ static int view_print_json(const struct view *v)
 	return cli_print_json("heshare-fair-top", json_pack("{s:o}", "gpus", doc));
 }
 
-static void row_print(const struct fair_tenant_row *r, const struct shares *all)
-{
-	char clock[16] = "-";
-
-	if (r->clock_mhz)
-		snprintf(clock, sizeof(clock), "%" PRIu32, r->clock_mhz);
-	fputs("  ", stdout);
-	hes_visible_put(stdout, 16, r->tenant);
-	printf(" %6" PRIu32 " %5" PRIu32
-	       " %-8s %6.4g %7.1f %6s %7.1f %-8s %6.1f %6.1f %9.1f %10.0f %6.1f %6.1f %5" PRIu64
-	       "\n",
-	       r->uid, r->processes, word(states, N(states), r->state), r->weight,
-	       (double)r->slice_ns * 1e-6, clock, r->power_w,
-	       word(sources, N(sources), r->power_source),
-	       percent((double)r->recent_ns, all->recent_ns), percent(r->recent_j, all->recent_j),
-	       (double)r->time_ns * 1e-9, r->energy_j, percent((double)r->time_ns, all->time_ns),
-	       percent(r->energy_j, all->energy_j), r->lost);
-}
-
 static void gpu_print(const struct view *v, const struct fair_gpu *g)
 {
-	struct shares all = shares_of(v, g);
+	struct table tenants = tenants_table(v, g);
 	char uuid[48];
 
 	uuid_format(g->gpu, uuid);
@@ -197,12 +212,7 @@ static void gpu_print(const struct view *v, const struct fair_gpu *g)
 	       "%.3f (1 is even)\n",
 	       g->fairness_time, g->fairness_energy, g->fairness_system, g->total_time,
 	       g->total_energy, g->total_system);
-	printf("  %-16s %6s %5s %-8s %6s %7s %6s %7s %-8s %6s %6s %9s %10s %6s %6s %5s\n", "tenant",
-	       "uid", "procs", "state", "weight", "slice", "MHz", "W", "power", "time%", "joule%",
-	       "total s", "total J", "time%", "joule%", "lost");
-	for (size_t i = 0; i < v->n_rows; i++)
-		if (row_is_of(&v->rows[i], g))
-			row_print(&v->rows[i], &all);
+	cli_print_table(&tenants, stdout, 2);
 }
 
 static int view_print(const struct view *v, bool json)
@@ -219,7 +229,7 @@ static int view_print(const struct view *v, bool json)
 }
 
 /* A terminal is refreshed until Ctrl-C; anything else gets one look. */
-static int top_run(int fd, struct view *v, const struct fair_opts *o, struct hes_err *err)
+static int top_show(int fd, struct view *v, const struct top_opts *o, struct hes_err *err)
 {
 	bool again = !o->once && !o->json && terminal_is_live(STDOUT_FILENO);
 	const struct timespec second = { .tv_sec = 1 };
@@ -236,21 +246,34 @@ static int top_run(int fd, struct view *v, const struct fair_opts *o, struct hes
 	return rc;
 }
 
-int fair_top(const struct fair_opts *o, int n_args, char **args)
+static int top_run(const void *opts, int n_args, char **args)
 {
+	const struct top_opts *o = opts;
 	struct view v = { .n_gpus = 0 };
 	char path[FAIR_SOCKET_MAX];
 	struct hes_err err;
-	int fd = -1, rc = fair_socket_find(o->socket, path, &err);
+	int fd = -1, rc = fair_socket_find(cli_app(), o->socket, path, &err);
 
 	(void)n_args;
 	(void)args;
 	if (!rc) {
 		fd = fair_client_open(path, &err);
-		rc = fd < 0 ? fd : top_run(fd, &v, o, &err);
+		rc = fd < 0 ? fd : top_show(fd, &v, o, &err);
 	}
 	if (fd >= 0)
 		close(fd);
 	free(v.rows);
 	return rc < 0 ? cli_fail("fair top", &err) : rc;
 }
+
+const struct command cmd_fair_top = {
+	.name = "fair top",
+	.args = "",
+	.summary = "show what tenants use now and have used",
+	.text = "Shows what each tenant uses now and has used since it came; on a terminal once a "
+		"second.",
+	.example = "  heshare fair top --json",
+	.opts = top_opts,
+	.opts_size = sizeof(struct top_opts),
+	.run = top_run,
+};

@@ -8,7 +8,6 @@
 #include "app/profiles_export.h"
 #include "app/profiles_import.h"
 #include "base/clock.h"
-#include "base/texts.h"
 #include "base/num.h"
 #include "base/plural.h"
 #include "cli/cli.h"
@@ -19,26 +18,38 @@
 #define AT(member) .offset = offsetof(struct profiles_opts, member)
 
 /* clang-format off */
-static const struct opt profiles_opts[] = {
-	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
-	  .help = "the store; without it " CLI_STORE_PLACE },
+#define STORE_OPT { .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE", \
+	.help = "the store; without it " CLI_STORE_PLACE }
+#define WAIT_OPT { .name = "wait", .kind = OPT_DOUBLE, AT(wait_s), .arg = "S", .def = "10", \
+	.max = 3600, .help = "wait for other programs that write to the store, seconds" }
+#define JSON_OPT { .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" }
+#define MODELLED_OPT { .name = "with-modelled", .kind = OPT_FLAG, AT(drift.with_modelled), \
+	.help = "include modelled rows" }
+#define CATALOGUE_OPT CLI_CATALOGUE_OPT(offsetof(struct profiles_opts, catalogue))
+#define PREDICTOR_OPT(text) { .name = "predictor", .kind = OPT_FILE, AT(drift.predictor), \
+	.arg = "FILE", .help = text }
+#define LAST_OPT { .name = "last", .kind = OPT_U64, AT(drift.last), .arg = "N", .def = "200", \
+	.min = 1, .max = 1000000, .help = "number of recent predictions of each GPU type" }
+
+static const struct opt list_opts[] = {
+	STORE_OPT, LAST_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT, { 0 }
+};
+static const struct opt show_opts[] = { STORE_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT, { 0 } };
+static const struct opt import_opts[] = {
+	STORE_OPT,
 	{ .name = "as", .kind = OPT_CHOICE, AT(as), .arg = "SOURCE", .def = "imported",
-	  .choices = hes_source_names,
-	  .help = "import: origin of the rows" },
+	  .choices = hes_source_names, .help = "origin of the rows" },
 	{ .name = "when", .kind = OPT_TEXT, AT(when), .arg = "DATE",
-	  .help = "import: date of the measurement in UTC, such as 2026-11-21; without it, now" },
-	{ .name = "predictor", .kind = OPT_FILE, AT(drift.predictor), .arg = "FILE",
-	  .help = "import: predict each new sample first and store the forecast; drift: judge this "
-		  "predictor" },
-	CLI_CATALOGUE_OPT(offsetof(struct profiles_opts, catalogue)),
-	{ .name = "last", .kind = OPT_U64, AT(drift.last), .arg = "N", .def = "200", .min = 1,
-	  .max = 1000000,
-	  .help = "drift: number of recent predictions of each GPU type" },
-	{ .name = "with-modelled", .kind = OPT_FLAG, AT(drift.with_modelled),
-	  .help = "show, export, drift: include modelled rows" },
-	{ .name = "wait", .kind = OPT_DOUBLE, AT(wait_s), .arg = "S", .def = "10", .max = 3600,
-	  .help = "wait for other programs that write to the store, seconds" },
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
+	  .help = "date of the measurement in UTC, such as 2026-11-21; without it, now" },
+	PREDICTOR_OPT("predict each new sample first and store the forecast"),
+	CATALOGUE_OPT, WAIT_OPT, JSON_OPT, { 0 }
+};
+static const struct opt export_opts[] = {
+	STORE_OPT, CATALOGUE_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT, { 0 }
+};
+static const struct opt forget_opts[] = { STORE_OPT, WAIT_OPT, { 0 } };
+static const struct opt drift_opts[] = {
+	STORE_OPT, PREDICTOR_OPT("judge this predictor"), LAST_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT,
 	{ 0 }
 };
 /* clang-format on */
@@ -49,8 +60,9 @@ int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struc
 	return app_store_open(cli_app(), o->store, mode, (int)(o->wait_s * 1000), out, err);
 }
 
-static int export_rows(const struct profiles_opts *o, int n, char **operands)
+static int export_rows(const void *opts, int n, char **operands)
 {
+	const struct profiles_opts *o = opts;
 	const struct export_request q = { .app = cli_app(),
 					  .store = o->store,
 					  .catalogue = o->catalogue,
@@ -111,8 +123,9 @@ static void tell_import(void *ctx, const char *path, const struct hes_delivered 
 	fflush(stdout);
 }
 
-static int import_rows(const struct profiles_opts *o, int n, char **operands)
+static int import_rows(const void *opts, int n, char **operands)
 {
+	const struct profiles_opts *o = opts;
 	struct reported reported = { o, json_array() };
 	struct import_request q = { .app = cli_app(),
 				    .store = o->store,
@@ -136,8 +149,9 @@ static int import_rows(const struct profiles_opts *o, int n, char **operands)
 	return rc ? cli_fail("profiles", &err) : 0;
 }
 
-static int profiles_forget(const struct profiles_opts *o, int n, char **operands)
+static int profiles_forget(const void *opts, int n, char **operands)
 {
+	const struct profiles_opts *o = opts;
 	struct hes_store *store = NULL;
 	struct hes_err err;
 	uint64_t origin;
@@ -155,75 +169,100 @@ static int profiles_forget(const struct profiles_opts *o, int n, char **operands
 	return rc ? cli_fail("profiles", &err) : 0;
 }
 
-static const char *const action_names[] = { "list",   "show",  "import", "export",
-					    "forget", "drift", NULL };
-
-static const struct profiles_action actions[] = {
-	{ "list", "", 0, 0, profiles_list },
-	{ "show", " WORKLOAD", 1, 1, profiles_show },
-	{ "import", " FILE...", 1, 1000, import_rows },
-	{ "export", " DIR", 1, 1, export_rows },
-	{ "forget", " NUMBER", 1, 1, profiles_forget },
-	{ "drift", "", 0, 0, profiles_drift },
+static const struct command cmd_list = {
+	.name = "profiles list",
+	.args = "",
+	.summary = "print the workloads and deliveries of the store",
+	.text = "Prints the workloads and GPU types of the store with the number of profiled batch "
+		"sizes, of samples and points, and their age; then the deliveries, the imports, "
+		"measurements and runs that added rows. It says whether to train again.",
+	.example = "  heshare profiles list",
+	.opts = list_opts,
+	.opts_size = sizeof(struct profiles_opts),
+	.run = profiles_list,
 };
 
-#define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
+static const struct command cmd_show = {
+	.name = "profiles show",
+	.args = "WORKLOAD",
+	.min_args = 1,
+	.max_args = 1,
+	.summary = "print the rows of a workload",
+	.text = "Prints the rows of a workload, also of a script: \"./train.sh 7\".",
+	.example = "  heshare profiles show resnet50",
+	.opts = show_opts,
+	.opts_size = sizeof(struct profiles_opts),
+	.run = profiles_show,
+};
 
-static int no_such_action(const char *word)
-{
-	const char *near = hes_text_nearest(word, action_names, N_ACTIONS);
+static const struct command cmd_import = {
+	.name = "profiles import",
+	.args = "FILE...",
+	.min_args = 1,
+	.max_args = 1000,
+	.summary = "add rows of files",
+	.text = "Adds profiles.csv, samples.csv, a folder with both, or points.csv with the "
+		"profiles and samples that follow from it. A file is added completely or not at "
+		"all. Rows that are in the store are skipped.",
+	.example = "  heshare profiles import lab\n  heshare profiles import --predictor predictor "
+		   "this-week/samples.csv",
+	.opts = import_opts,
+	.opts_size = sizeof(struct profiles_opts),
+	.run = import_rows,
+};
 
-	fprintf(stderr, "heshare profiles: nothing called \"%.60s\"%s%s%s; there are", word,
-		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
-	for (size_t i = 0; i < N_ACTIONS; i++)
-		fprintf(stderr, "%s %s", i ? "," : "", action_names[i]);
-	fputc('\n', stderr);
-	return 2;
-}
+static const struct command cmd_export = {
+	.name = "profiles export",
+	.args = "DIR",
+	.min_args = 1,
+	.max_args = 1,
+	.summary = "write the rows to files",
+	.text = "Writes profiles.csv and samples.csv, and points.csv with a row for each job of a "
+		"measured point.",
+	.example = "  heshare profiles export lab",
+	.opts = export_opts,
+	.opts_size = sizeof(struct profiles_opts),
+	.run = export_rows,
+};
 
-static int run_profiles(const void *opts, int n_args, char **args)
-{
-	for (size_t i = 0; i < N_ACTIONS; i++) {
-		const struct profiles_action *a = &actions[i];
+static const struct command cmd_forget = {
+	.name = "profiles forget",
+	.args = "NUMBER",
+	.min_args = 1,
+	.max_args = 1,
+	.summary = "remove the rows of a delivery",
+	.text = "Removes the rows of a delivery, by its number in heshare profiles list.",
+	.example = "  heshare profiles forget 3",
+	.opts = forget_opts,
+	.opts_size = sizeof(struct profiles_opts),
+	.run = profiles_forget,
+};
 
-		if (strcmp(a->name, args[0]))
-			continue;
-		if (n_args - 1 >= a->min && n_args - 1 <= a->max)
-			return a->run(opts, n_args - 1, args + 1);
-		fprintf(stderr, "heshare profiles: usage: heshare profiles %s%s\n", a->name,
-			a->operands);
-		return 2;
-	}
-	return no_such_action(args[0]);
-}
+static const struct command cmd_drift = {
+	.name = "profiles drift",
+	.args = "",
+	.summary = "compare recent errors of a predictor with those at validation",
+	.text = "Compares the errors of a predictor on samples that came later with those at "
+		"validation, and says whether to train again.",
+	.example = "  heshare profiles drift",
+	.opts = drift_opts,
+	.opts_size = sizeof(struct profiles_opts),
+	.run = profiles_drift,
+};
+
+static const struct command *const subs[] = { &cmd_list,   &cmd_show,  &cmd_import, &cmd_export,
+					      &cmd_forget, &cmd_drift, NULL };
 
 const struct command cmd_profiles = {
 	.name = "profiles",
 	.args = "ACTION [OPERAND]...",
 	.min_args = 1,
 	.max_args = 1001,
-	.words = action_names,
+	.subs = subs,
 	.summary = "manage the store of profiles and samples",
-	.text = "list: prints the workloads and GPU types of the store with the number of profiled "
-		"batch sizes, of samples and points, and their age; then the deliveries, the "
-		"imports, measurements and runs that added rows.\n\n"
-		"show WORKLOAD: prints the rows of a workload, also of a script: \"./train.sh 7\"."
-		"\n\n"
-		"import FILE...: adds profiles.csv, samples.csv, a folder with both, or points.csv "
-		"with the profiles and samples that follow from it. A file is added completely or "
-		"not "
-		"at all. Rows that are in the store are skipped.\n\n"
-		"export DIR: writes profiles.csv and samples.csv, and points.csv with a row for "
-		"each job of a measured point.\n\n"
-		"forget NUMBER: removes the rows of a delivery, by its number in list.\n\n"
-		"drift: compares the errors of a predictor on samples that came later with those "
-		"at validation, and says whether to train again.\n\n"
+	.text = "The store has what was measured of workloads: profiles, samples and points. "
 		"Modelled rows count only with --with-modelled. See docs/store.md.",
 	.example = "  heshare profiles import lab\n"
 		   "  heshare train --from-store -o predictor\n"
-		   "  heshare profiles import --predictor predictor this-week/samples.csv\n"
 		   "  heshare profiles drift",
-	.opts = profiles_opts,
-	.opts_size = sizeof(struct profiles_opts),
-	.run = run_profiles,
 };

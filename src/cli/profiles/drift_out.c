@@ -103,8 +103,9 @@ static int print_json(const struct drift_report *r, uint64_t last)
 					r->n_due > 0));
 }
 
-int profiles_drift(const struct profiles_opts *o, int n, char **operands)
+int profiles_drift(const void *opts, int n, char **operands)
 {
+	const struct profiles_opts *o = opts;
 	struct drift_report r = { 0 };
 	struct hes_store *s = NULL;
 	struct hes_err err;

@@ -138,8 +138,9 @@ static int print_listing(const struct listing *l, bool json)
 	return 0;
 }
 
-int profiles_list(const struct profiles_opts *o, int n, char **operands)
+int profiles_list(const void *opts, int n, char **operands)
 {
+	const struct profiles_opts *o = opts;
 	struct listing l = { 0 };
 	struct hes_err err;
 	int status =
@@ -298,8 +299,9 @@ static int shown_read(struct hes_store *store, bool with_modelled, struct shown 
 	return rc ? rc : hes_store_points(store, &q, &w->points, err);
 }
 
-int profiles_show(const struct profiles_opts *o, int n, char **operands)
+int profiles_show(const void *opts, int n, char **operands)
 {
+	const struct profiles_opts *o = opts;
 	struct shown w = { .p = { 0 } };
 	struct hes_store *store = NULL;
 	struct hes_err err;

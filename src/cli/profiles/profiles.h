@@ -19,20 +19,13 @@ struct profiles_opts {
 	bool json;
 };
 
-/** One word after `heshare profiles`. Its run returns 0, 1 or 2, and prints why. */
-struct profiles_action {
-	const char *name;
-	const char *operands; /* as shown */
-	int min, max;
-	int (*run)(const struct profiles_opts *o, int n, char **operands);
-};
-
 int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struct hes_store **out,
 		  struct hes_err *err);
 
-int profiles_list(const struct profiles_opts *o, int n, char **operands);
-int profiles_show(const struct profiles_opts *o, int n, char **operands);
-int profiles_drift(const struct profiles_opts *o, int n, char **operands);
+/** Commands behind `heshare profiles`; they take a struct profiles_opts. @return exit status */
+int profiles_list(const void *opts, int n, char **operands);
+int profiles_show(const void *opts, int n, char **operands);
+int profiles_drift(const void *opts, int n, char **operands);
 
 /** "retraining is due: ..." or nothing. */
 void drift_report_print_due(const struct drift_report *r, FILE *f);
