@@ -70,19 +70,11 @@ struct hes_run_gpu {
 	uint64_t idle_mj; /* between jobs and after, until the run's last job */
 };
 
-/** A job that was added to a run, with its placement. */
+/** A job that was added to a run. The run's planner places it. */
 struct hes_run_added {
 	int64_t id; /* given by hes_journal_add */
 	struct hes_job
 		job; /* without user, arrival and deadline; its command is a line for a shell */
-	char gpu[HES_NAME_MAX];
-	uint32_t sm_pct, clock_mhz;
-	uint32_t together,
-		shares_pct;        /* of the GPU's queue, if it was empty: see struct hes_queue */
-	char before[HES_NAME_MAX]; /* the job of the GPU's queue that it goes before; "": last */
-	int64_t planned_start_us, planned_end_us;
-	uint64_t planned_mj;
-	uint32_t activity_mw; /* see struct hes_placement; 0: not known */
 };
 
 /** How an attempt ended. */
@@ -213,14 +205,12 @@ int hes_journal_meters(struct hes_journal *j, int64_t run, struct hes_run_meter 
 /**
  * Add waiting jobs to a run that has not ended, or was stopped, in this order; all or none.
  * @param arrival_us  of the run; at least 1
- * @param after       id of the last added job that the placements take into account; 0: none was
- * added
- * @param busy_us     one a job: by how much it makes the planned busy time of its GPU longer
+ * @param after       id of the last added job that the names take into account; 0: none was added
  * @return 0; -ESHUTDOWN the run is over; -EAGAIN others were added after @after; -EEXIST the run
  * has a job of this name
  */
 int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n,
-		    int64_t arrival_us, int64_t after, const int64_t *busy_us, struct hes_err *err);
+		    int64_t arrival_us, int64_t after, struct hes_err *err);
 /** Jobs that were added after that with the id @after, in order; hes_run_added_free() them. */
 int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct hes_run_added **out,
 		      size_t *out_n, struct hes_err *err);

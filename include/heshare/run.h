@@ -39,13 +39,16 @@ struct hes_run_listener {
 
 /** A run as its planner sees it. */
 struct hes_run_now {
-	int64_t now_us;              /* of the run */
-	const struct hes_jobs *jobs; /* all, those that were added at the end */
-	const uint32_t *waiting;     /* indices of those that can be placed again */
+	int64_t now_us;          /* of the run */
+	struct hes_jobs *jobs;   /* all, those that were added at the end; a copy */
+	const uint32_t *waiting; /* indices of those that can be placed again */
 	size_t n_waiting;
 	const struct hes_running *running; /* by GPU; ends and parts left as they are seen */
 	size_t n_running;
-	const bool *usable; /* one a GPU of the fleet: whether jobs may start there */
+	const bool *usable;             /* one a GPU of the fleet: whether jobs may start there */
+	const struct hes_plan *staying; /* of a request with waiting_stay: jobs that wait and stay
+					   where they are */
+	bool open;                      /* the same: no queue has barriers */
 };
 
 /**
@@ -95,6 +98,8 @@ struct hes_run_request {
 	hes_run_replan_fn *replan; /* called when jobs were added, differ from the plan or lost
 				      their GPU, and at --resume; NULL: never */
 	void *replan_ctx;
+	bool waiting_stay; /* replan places only jobs that were added; others stay where the plan
+			      has them */
 	struct hes_run_listener listener;
 };
 

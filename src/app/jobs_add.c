@@ -1,5 +1,5 @@
 /*
- * jobs_add.c - add jobs to a run; see jobs_add.h. jobs_add_place.c places them.
+ * jobs_add.c - add jobs to a run; see jobs_add.h.
  */
 #include "app/jobs_add.h"
 
@@ -81,130 +81,21 @@ static int check_plan(const struct hes_app_add *a, struct hes_err *err)
 			run->plan, run->id);
 }
 
-static bool run_has_gpu(const struct run_view *v, const char *name)
-{
-	for (size_t i = 0; i < v->n_gpus; i++)
-		if (strcmp(v->gpus[i].gpu, name) == 0)
-			return true;
-	return false;
-}
-
-/* In plans with batches, jobs that were added with one planned start are a batch. @return whether
- * the job joined the last one */
-static bool join_batch(const struct hes_app_add *a, struct hes_queue *q, const struct hes_batch *b)
-{
-	struct hes_batch *last = q->n ? &q->batches[q->n - 1] : NULL;
-
-	if (!last || q->together || last->jobs[0].job < a->planned.n ||
-	    last->start_us != b->start_us || last->n == HES_MAX_SHARING)
-		return false;
-	last->jobs[last->n++] = b->jobs[0];
-	last->end_us = last->end_us > b->end_us ? last->end_us : b->end_us;
-	last->energy_mj += b->energy_mj;
-	return true;
-}
-
-/* Insert a job that was added before, as the runner does. */
-static int insert_before(struct hes_app_add *a, size_t i)
-{
-	const struct hes_run_added *row = &a->before[i];
-	const long gpu = hes_fleet_find(&a->mine, row->gpu);
-	struct hes_batch b;
-	struct hes_queue *q;
-	size_t at = 0;
-	int rc;
-
-	if (gpu < 0)
-		return 0;
-	b = (struct hes_batch){
-		.clock_mhz = hes_gpu_type_clock(a->mine.gpus[gpu].type, row->clock_mhz),
-		.unlocked = !row->clock_mhz,
-		.n = 1,
-		.start_us = row->planned_start_us,
-		.end_us = row->planned_end_us,
-		.energy_mj = row->planned_mj,
-		.jobs = { { .job = (uint32_t)(a->planned.n + i),
-			    .sm_pct = row->sm_pct,
-			    .start_us = row->planned_start_us,
-			    .end_us = row->planned_end_us,
-			    .activity_mw = row->activity_mw,
-			    .energy_mj = row->planned_mj } },
-	};
-	q = &a->merged.queues[gpu];
-	if (join_batch(a, q, &b))
-		return 0;
-	rc = hes_plan_append(&a->merged, (size_t)gpu, &b);
-	if (rc)
-		return rc;
-	if (q->n == 1) {
-		q->together = row->together;
-		q->shares_pct = row->shares_pct;
-	}
-	while (at + 1 < q->n && strcmp(a->all.v[q->batches[at].jobs[0].job].id, row->before) != 0)
-		at++;
-	memmove(&q->batches[at + 1], &q->batches[at], (q->n - 1 - at) * sizeof(b));
-	q->batches[at] = b;
-	return 0;
-}
-
-/* The run's part of the plan with the jobs that were added before. A GPU that runs one job at a
- * time has no MPS. */
-static int merge_plan(struct hes_app_add *a, struct hes_err *err)
-{
-	size_t n = 0;
-	int rc = hes_plan_init(&a->merged, a->mine.n);
-
-	memcpy(a->merged.policy, a->plan.policy, sizeof(a->plan.policy));
-	memcpy(a->merged.prefer, a->plan.prefer, sizeof(a->plan.prefer));
-	a->merged.seed = a->plan.seed;
-	for (size_t g = 0; g < a->fleet.n && !rc; g++) {
-		const struct hes_queue *q = &a->plan.queues[g];
-
-		if (n == a->mine.n || strcmp(a->fleet.gpus[g].name, a->mine.gpus[n].name) != 0)
-			continue;
-		for (size_t i = 0; i < q->n && !rc; i++)
-			rc = hes_plan_append(&a->merged, n, &q->batches[i]);
-		a->merged.queues[n].together = q->together;
-		a->merged.queues[n].shares_pct = q->shares_pct;
-		if (q->together == 1)
-			((struct hes_gpu_type *)(uintptr_t)a->fleet.gpus[g].type)->alone = true;
-		n++;
-	}
-	for (size_t i = 0; i < a->n_before && !rc; i++)
-		rc = insert_before(a, i);
-	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", a->all.n) : 0;
-}
-
+/* The plan's file, which --resume needs, and the GPUs in it. */
 static int load_plan(struct hes_app_add *a, struct hes_err *err)
 {
-	const char *plan = a->view.run.plan;
+	char plan[JOBS_FILE_PLAN_MAX];
+	const bool of_jobs = jobs_file_has_run(&a->view.run);
 	int rc = app_catalogue_load(a->o->app, a->o->catalogue, true, &a->catalogue, err);
 
-	if (!rc && a->o->default_clock)
-		app_catalogue_hold_default_clocks(&a->catalogue);
+	snprintf(plan, sizeof(plan), "%s", a->view.run.plan);
+	if (of_jobs)
+		jobs_file_plan(&a->view.run, plan);
 	if (!rc)
 		rc = hes_file_check_plain(plan, err);
 	if (!rc)
 		rc = hes_plan_subjects(plan, &a->catalogue, &a->fleet, &a->planned, err);
-	/* The power limits that are set now count, not those of the plan. */
-	for (size_t i = 0; i < a->fleet.n_limited; i++)
-		hes_gpu_type_limit(&a->fleet.limited[i],
-				   hes_gpu_type_find(&a->catalogue, a->fleet.limited[i].name, NULL)
-					   ->power_limit_mw);
-	if (!rc)
-		rc = check_plan(a, err);
-	if (!rc && !a->planned.n)
-		rc = hes_fail(err, -ENOENT,
-			      "%s does not hold its jobs, so none can be added to its runs", plan);
-	if (!rc)
-		rc = hes_plan_load(plan, &a->fleet, &a->planned, &a->plan, err);
-	a->mine.gpus = calloc(a->fleet.n + 1, sizeof(*a->mine.gpus));
-	if (!rc && !a->mine.gpus)
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", a->fleet.n);
-	for (size_t g = 0; g < a->fleet.n && !rc; g++)
-		if (run_has_gpu(&a->view, a->fleet.gpus[g].name))
-			a->mine.gpus[a->mine.n++] = a->fleet.gpus[g];
-	return rc;
+	return rc || of_jobs ? rc : check_plan(a, err);
 }
 
 /* --- the new jobs --- */
@@ -279,101 +170,39 @@ static int load_jobs(struct hes_app_add *a, struct hes_err *err)
 	return rc ? rc : app_jobs_fill_commands(a->o->app, &a->new, c->list, c->pattern, err);
 }
 
-static int join_jobs(struct hes_app_add *a, struct hes_err *err)
-{
-	a->all.v = calloc(a->planned.n + a->n_before + a->new.n + 1, sizeof(*a->all.v));
-	if (!a->all.v)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", a->new.n);
-	for (size_t i = 0; i < a->planned.n; i++)
-		a->all.v[a->all.n++] = a->planned.v[i];
-	for (size_t i = 0; i < a->n_before; i++)
-		a->all.v[a->all.n++] = a->before[i].job;
-	for (size_t i = 0; i < a->new.n; i++)
-		a->all.v[a->all.n++] = a->new.v[i];
-	return 0;
-}
-
 static int write_rows(const struct hes_app_add *a, struct hes_err *err)
 {
 	const int64_t now_us = a->view.now_us > 0 ? a->view.now_us : 1,
 		      after = a->n_before ? a->before[a->n_before - 1].id : 0;
 
-	return hes_journal_add(a->journal, a->view.run.id, a->rows, a->new.n, now_us, after,
-			       a->busy_us, err);
+	return hes_journal_add(a->journal, a->view.run.id, a->rows, a->new.n, now_us, after, err);
 }
 
-/* On the GPUs of the run's plan. */
-static int check_memory(struct hes_app_add *a, struct hes_err *err)
-{
-	char plan[JOBS_FILE_PLAN_MAX];
-	int rc = app_catalogue_load(a->o->app, a->o->catalogue, true, &a->catalogue, err);
-
-	jobs_file_plan(&a->view.run, plan);
-	if (!rc)
-		rc = hes_plan_subjects(plan, &a->catalogue, &a->fleet, &a->planned, err);
-	return rc ? rc : app_check_memory(&a->fleet, &a->new, err);
-}
-
-/* Plan them as things are now, on the run's GPUs. */
-static int place(struct hes_app_add *a, struct hes_err *err)
-{
-	const struct hes_known_request from = { .app = a->o->app,
-						.catalogue = &a->catalogue,
-						.fleet = &a->mine,
-						.store = a->o->store,
-						.predictor = a->o->predictor,
-						.profiles = a->o->profiles,
-						.jobs = &a->all };
-	const bool file = a->o->predictor != NULL;
-	int rc = join_jobs(a, err);
-
-	if (!rc)
-		rc = merge_plan(a, err);
-	if (!rc)
-		rc = hes_known_load(&from, &a->known, err);
-	if (rc)
-		return rc;
-	hes_jobs_take_measured(&a->all, &a->known.measured);
-	hes_known_fit(&a->known, file, a->catalogue.types, a->catalogue.n);
-	hes_known_fit(&a->known, file, a->fleet.limited, a->fleet.n_limited);
-	return jobs_add_place(a, err);
-}
-
-/* The planner inside of a run of a jobs file places them. */
-static int leave_unplaced(struct hes_app_add *a, struct hes_err *err)
-{
-	int rc = check_memory(a, err);
-
-	for (size_t i = 0; i < a->new.n && !rc; i++)
-		a->rows[i] = (struct hes_run_added){ .job = a->new.v[i], .sm_pct = 100 };
-	return rc;
-}
-
-static int allocate_rows(struct hes_app_add *a, struct hes_err *err)
+/* The run places them. */
+static int make_rows(struct hes_app_add *a, struct hes_err *err)
 {
 	a->rows = calloc(a->new.n + 1, sizeof(*a->rows));
-	a->busy_us = calloc(a->new.n + 1, sizeof(*a->busy_us));
-	return a->rows && a->busy_us
-		       ? 0
-		       : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", a->new.n);
+	if (!a->rows)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", a->new.n);
+	for (size_t i = 0; i < a->new.n; i++) {
+		a->rows[i].job = a->new.v[i];
+	}
+	return 0;
 }
 
 /* Write the jobs into the journal. @return -EAGAIN others added jobs meanwhile */
 static int add(struct hes_app_add *a, struct hes_err *err)
 {
-	bool of_jobs;
 	int rc = load_run(a, err);
 
-	if (rc)
-		return rc;
-	of_jobs = jobs_file_has_run(&a->view.run);
-	rc = of_jobs ? 0 : load_plan(a, err);
+	if (!rc)
+		rc = load_plan(a, err);
 	if (!rc)
 		rc = load_jobs(a, err);
 	if (!rc)
-		rc = allocate_rows(a, err);
+		rc = app_check_memory(&a->fleet, &a->new, err);
 	if (!rc)
-		rc = of_jobs ? leave_unplaced(a, err) : place(a, err);
+		rc = make_rows(a, err);
 	return rc ? rc : write_rows(a, err);
 }
 
@@ -382,7 +211,7 @@ int hes_app_jobs_add(struct hes_app_add *a, const struct hes_app_add_options *o,
 {
 	int rc = -EAGAIN;
 
-	/* Others added jobs meanwhile: place these behind them. */
+	/* Others added jobs meanwhile, perhaps of these names. */
 	for (int i = 0; rc == -EAGAIN && i <= MOST_AGAIN; i++) {
 		if (i)
 			hes_app_add_close(a);
@@ -432,15 +261,9 @@ int hes_app_jobs_await(struct hes_app_add *a, struct hes_err *err)
 void hes_app_add_close(struct hes_app_add *a)
 {
 	free(a->rows);
-	free(a->busy_us);
-	hes_known_free(&a->known);
-	free(a->all.v);
-	hes_plan_finish(&a->merged);
-	hes_plan_finish(&a->plan);
 	hes_run_added_free(a->before, a->n_before);
 	hes_jobs_free(&a->new);
 	hes_jobs_free(&a->planned);
-	free(a->mine.gpus);
 	hes_fleet_free(&a->fleet);
 	hes_catalogue_free(&a->catalogue);
 	run_view_free(&a->view);

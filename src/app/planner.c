@@ -11,6 +11,7 @@
 
 #include "app/catalogue.h"
 #include "app/jobs_load.h"
+#include "app/jobs_added.h"
 #include "app/plan_request.h"
 #include "base/clock.h"
 #include "base/num.h"
@@ -230,8 +231,7 @@ int hes_app_plan(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_pl
 /* --- again --- */
 
 /* The GPUs of a plan's file as this user can use them now. */
-int hes_app_planner_resume(struct hes_app_planner *p, const struct hes_plan *plan,
-			   struct hes_fleet *fleet, struct hes_jobs *jobs, struct hes_err *err)
+static int look_at_gpus(struct hes_app_planner *p, struct hes_fleet *fleet, struct hes_err *err)
 {
 	int rc = gpus_fleet_load(p->o->app, NULL, p->catalogue, false, &p->gpus, err);
 
@@ -240,6 +240,14 @@ int hes_app_planner_resume(struct hes_app_planner *p, const struct hes_plan *pla
 			if (strcmp(fleet->gpus[g].uuid, p->gpus.fleet.gpus[i].uuid) == 0)
 				fleet->gpus[g].type = p->gpus.fleet.gpus[i].type;
 	p->fleet = fleet;
+	return rc;
+}
+
+int hes_app_planner_resume(struct hes_app_planner *p, const struct hes_plan *plan,
+			   struct hes_fleet *fleet, struct hes_jobs *jobs, struct hes_err *err)
+{
+	int rc = look_at_gpus(p, fleet, err);
+
 	p->policy = rc ? NULL : hes_policy_find(plan->policy, err);
 	p->prefer = plan->prefer;
 	p->seed = plan->seed;
@@ -284,6 +292,92 @@ int hes_app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan
 	return app_plan_around(p->policy, &r, &p->known, now->usable, out, err);
 }
 
+/* --- jobs that are added to a run of a plan --- */
+
+void hes_app_planner_keep(struct hes_app_planner *p, const struct hes_plan *plan,
+			  struct hes_fleet *fleet, const char *catalogue)
+{
+	p->plan = plan;
+	p->fleet = fleet;
+	p->types_file = catalogue;
+	p->policy = policy_program_is(plan->policy) ? NULL : hes_policy_find(plan->policy, NULL);
+	p->prefer = plan->prefer;
+	p->seed = plan->seed;
+}
+
+static void own_free(struct hes_app_planner *p)
+{
+	free(p->own.gpus);
+	free(p->alone);
+	p->own = (struct hes_fleet){ 0 };
+	p->alone = NULL;
+	if (p->gpus.types)
+		gpus_fleet_free(&p->gpus);
+	p->gpus = (struct gpus_fleet){ 0 };
+	hes_catalogue_free(&p->types);
+	p->types = (struct hes_catalogue){ 0 };
+}
+
+/* The fleet with types of the planner's own. */
+static int own_make(struct hes_app_planner *p, const struct hes_fleet *f, struct hes_err *err)
+{
+	int rc = app_catalogue_load(p->o->app, p->types_file, true, &p->types, err);
+
+	p->own.gpus = calloc(f->n + 1, sizeof(*p->own.gpus));
+	p->alone = calloc(f->n + 1, sizeof(*p->alone));
+	if (!rc && (!p->own.gpus || !p->alone))
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", f->n);
+	for (size_t g = 0; g < f->n && !rc; g++) {
+		const struct hes_gpu_type *type =
+			hes_gpu_type_find(&p->types, f->gpus[g].type->name, NULL);
+
+		p->own.gpus[p->own.n] = f->gpus[g];
+		p->own.gpus[p->own.n++].type = type ? type : f->gpus[g].type;
+	}
+	p->catalogue = &p->types;
+	return rc ? rc : look_at_gpus(p, &p->own, err);
+}
+
+static int own_load(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_err *err)
+{
+	struct hes_fleet *whole = p->fleet;
+	int rc = own_make(p, whole, err);
+
+	/* A GPU that the plan has for one job at a time has no MPS. */
+	for (size_t g = 0; g < p->own.n && !rc; g++) {
+		if (p->plan->queues[g].together != 1)
+			continue;
+		p->alone[g] = *p->own.gpus[g].type;
+		p->alone[g].alone = true;
+		p->own.gpus[g].type = &p->alone[g];
+	}
+	if (!rc)
+		rc = load_all(p, jobs, err);
+	if (rc) {
+		own_free(p);
+		p->fleet = whole;
+	}
+	return rc;
+}
+
+int hes_app_plan_added(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
+		       struct hes_err *err)
+{
+	struct hes_app_planner *p = ctx;
+	struct hes_request r;
+	int rc = 0;
+
+	if (!p->own.n)
+		rc = own_load(p, now->jobs, err);
+	else if (count_known(p, now) < now->n_waiting)
+		rc = refresh_known(p, now->jobs, err);
+	if (rc)
+		return rc;
+	hes_jobs_take_measured(now->jobs, &p->measured);
+	r = request_of(p, now->jobs);
+	return jobs_added_plan(p->policy, &r, &p->known, now, out, err);
+}
+
 const struct hes_profiles *hes_app_planner_profiles(struct hes_app_planner *p,
 						    const struct hes_jobs *jobs)
 {
@@ -299,6 +393,5 @@ void hes_app_planner_close(struct hes_app_planner *p)
 	hes_known_free(&p->known);
 	hes_profiles_free(&p->measured);
 	hes_fleet_free(&p->file);
-	if (p->gpus.types)
-		gpus_fleet_free(&p->gpus);
+	own_free(p);
 }

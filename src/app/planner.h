@@ -44,6 +44,12 @@ struct hes_app_planner {
 	struct policy_program *program;
 	uint64_t seed, power_cap_mw, evaluations;
 	double search_s, from_s;
+	/* Of hes_app_planner_keep(), loaded when the first job is added. */
+	const struct hes_plan *plan;
+	const char *types_file;
+	struct hes_catalogue types;
+	struct hes_fleet own;       /* n 0: nothing is loaded yet */
+	struct hes_gpu_type *alone; /* types of its GPUs that run one job at a time */
 };
 
 /** Refuse a policy, preference or limit that is not there. @return 0; -EINVAL, -ENOENT: wrong usage
@@ -65,6 +71,19 @@ int hes_app_plan(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_pl
 /** Plan on as a plan was made, on its GPUs. What is known of its jobs is loaded. */
 int hes_app_planner_resume(struct hes_app_planner *p, const struct hes_plan *plan,
 			   struct hes_fleet *fleet, struct hes_jobs *jobs, struct hes_err *err);
+
+/**
+ * Only place jobs that are added to a run of a plan. Nothing is loaded before there are such jobs,
+ * and then GPU types of its own: the runner reads those of @fleet meanwhile.
+ * @param catalogue  its file; NULL: none
+ */
+void hes_app_planner_keep(struct hes_app_planner *p, const struct hes_plan *plan,
+			  struct hes_fleet *fleet, const char *catalogue);
+
+/** hes_run_replan_fn of a request with waiting_stay, after hes_app_planner_keep(); @ctx is the
+ * planner. */
+int hes_app_plan_added(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
+		       struct hes_err *err);
 
 /** hes_run_replan_fn; @ctx is the planner. */
 int hes_app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,

@@ -1,9 +1,8 @@
 /*
  * added.h - jobs that are added to a run while it goes on, or while it is interrupted.
  *
- * `heshare add` writes a job and its placement into the journal. Here it becomes a task: in its
- * GPU's queue before the job that the placement names, but behind all that were ever started. Jobs
- * of the plan stay where they are.
+ * `heshare add` writes jobs into the journal. Here they become tasks without a place of their own:
+ * each waits alone behind the others, until a plan that is made again places it.
  */
 #ifndef HES_RUN_ADDED_H
 #define HES_RUN_ADDED_H

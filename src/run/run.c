@@ -39,7 +39,7 @@ static struct runner runner_of(const struct hes_run_request *q, struct hes_journ
 		.meter = { .session = 1 },
 		.settings = { .devices = q->devices, .mps_folder = q->mps_folder },
 		.samples = { .store = q->store, .profiles = q->profiles },
-		.live = { .plans_again = q->replan != NULL },
+		.live = { .plans_again = q->replan && !q->waiting_stay },
 	};
 }
 

@@ -398,7 +398,7 @@ int run_places_apply(struct run_places *ps, const struct hes_plan *plan, const c
 	for (size_t i = 0; i < gs->n; i++)
 		place_queue(ps, &gs->v[i], &plan->queues[run_fleet_index(gs, &gs->v[i])],
 			    ps->tasks->v);
-	if (why && ps->cap->cap_w > 0)
+	if (why && ps->cap->cap_w > 0 && plan->power_cap_mw)
 		run_cap_replan(ps->cap, plan, ps->q->fleet, ps->q->gpus, gs->v);
 	for (size_t i = 0; i < gs->n; i++)
 		if (!run_gpu_is_usable(&gs->v[i]))

@@ -139,6 +139,24 @@ static void sum_jobs(struct hes_run_report *out)
 		out->planned = out->part = (struct hes_totals){ 0 };
 }
 
+/* Jobs that were added are not in what the plan has of their GPUs. */
+static void plan_added(struct hes_run_report *out)
+{
+	for (size_t i = 0; i < out->n_jobs; i++) {
+		const struct hes_run_job *j = &out->jobs[i];
+
+		for (size_t k = 0; k < out->n_gpus && j->arrival_us > 0; k++) {
+			struct hes_run_gpu *g = &out->gpus[k];
+
+			if (strcmp(g->gpu, j->gpu) != 0)
+				continue;
+			g->planned_mj += out->planned_mj[i];
+			if (g->planned_busy_us && j->planned_end_us > g->planned_busy_us)
+				g->planned_busy_us = j->planned_end_us;
+		}
+	}
+}
+
 static void plan_gpu(struct hes_run_report *out, const struct hes_run_gpu *g,
 		     const struct hes_gpu_type *type)
 {
@@ -224,6 +242,7 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	out->sessions = r->meter.session;
 	correct_ends(r, out);
 	sum_jobs(out);
+	plan_added(out);
 	for (size_t i = 0; i < out->n_gpus; i++) {
 		plan_gpu(out, &out->gpus[i], r->gpus.v[i].planned->type);
 		out->clocks_refused += r->gpus.v[i].lock.refused && !r->q->no_clocks;
@@ -294,6 +313,7 @@ int hes_run_report_load(struct hes_journal *j, const struct hes_run *run,
 	free(v);
 	memcpy(r.known, plan->known, sizeof(r.known));
 	sum_jobs(&r);
+	plan_added(&r);
 	for (size_t i = 0; i < r.n_gpus; i++)
 		plan_gpu(&r, &r.gpus[i], hes_gpu_type_find(c, r.gpus[i].gpu_type, NULL));
 	sum_gpus(&r);

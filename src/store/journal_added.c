@@ -74,37 +74,32 @@ static int add_waiting(struct hes_journal *j, int64_t run, const struct hes_run_
 	sqlite3_stmt *q;
 	int rc = hes_db_prepare(j->store,
 				"INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, "
-				"planned_start_us, planned_end_us,"
-				" state, arrival_us, planned_mj) VALUES (?, ?, ?, ?, ?, ?, ?, "
-				"'waiting', ?, nullif(?, 0))",
+				"planned_start_us, planned_end_us, state, arrival_us) "
+				"VALUES (?, ?, ?, '', 100, 0, 0, 'waiting', ?)",
 				&q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
 		journal_bind(q, 2, a->job.id);
 		journal_bind(q, 3, a->job.workload);
-		journal_bind(q, 4, a->gpu);
-		sqlite3_bind_int64(q, 5, a->sm_pct);
-		sqlite3_bind_int64(q, 6, a->planned_start_us);
-		sqlite3_bind_int64(q, 7, a->planned_end_us);
-		sqlite3_bind_int64(q, 8, arrival_us);
-		sqlite3_bind_int64(q, 9, (int64_t)a->planned_mj);
+		sqlite3_bind_int64(q, 4, arrival_us);
 		rc = hes_db_run(j->store, q, err);
 	}
 	sqlite3_finalize(q);
 	return rc;
 }
 
+/* The columns of a placement are those of earlier versions, which placed jobs before the run had
+ * them. */
 static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_added *a,
 		       struct hes_err *err)
 {
 	sqlite3_stmt *q;
 	int rc = hes_db_prepare(j->store,
 				"INSERT INTO added_jobs (run_id, job, batch_size, iterations, "
-				"memory_mib, command, clock_mhz,"
-				" together, shares_pct, before_job, planned_mj, activity_mw, "
-				"whole_run, progress) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-				"?, ?)",
+				"memory_mib, command, whole_run, progress, clock_mhz, together, "
+				"shares_pct, before_job, planned_mj, activity_mw) "
+				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, '', 0, 0)",
 				&q, err);
 
 	if (!rc) {
@@ -114,35 +109,8 @@ static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_
 		sqlite3_bind_int64(q, 4, (int64_t)a->job.iterations);
 		sqlite3_bind_int64(q, 5, hes_job_memory_mib(&a->job));
 		journal_bind(q, 6, a->job.command);
-		sqlite3_bind_int64(q, 7, a->clock_mhz);
-		sqlite3_bind_int64(q, 8, a->together);
-		sqlite3_bind_int64(q, 9, a->shares_pct);
-		journal_bind(q, 10, a->before);
-		sqlite3_bind_int64(q, 11, (int64_t)a->planned_mj);
-		sqlite3_bind_int64(q, 12, a->activity_mw);
-		sqlite3_bind_int64(q, 13, a->job.whole_run);
-		journal_bind(q, 14, a->job.progress ? a->job.progress : "");
-		rc = hes_db_run(j->store, q, err);
-	}
-	sqlite3_finalize(q);
-	return rc;
-}
-
-static int add_to_gpu(struct hes_journal *j, int64_t run, const struct hes_run_added *a,
-		      int64_t busy_us, struct hes_err *err)
-{
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store,
-				"UPDATE run_gpus SET planned_mj = planned_mj + ?3, planned_busy_us "
-				"= planned_busy_us + ?4"
-				" WHERE run_id = ?1 AND gpu = ?2",
-				&q, err);
-
-	if (!rc) {
-		sqlite3_bind_int64(q, 1, run);
-		journal_bind(q, 2, a->gpu);
-		sqlite3_bind_int64(q, 3, (int64_t)a->planned_mj);
-		sqlite3_bind_int64(q, 4, busy_us);
+		sqlite3_bind_int64(q, 7, a->job.whole_run);
+		journal_bind(q, 8, a->job.progress ? a->job.progress : "");
 		rc = hes_db_run(j->store, q, err);
 	}
 	sqlite3_finalize(q);
@@ -150,7 +118,7 @@ static int add_to_gpu(struct hes_journal *j, int64_t run, const struct hes_run_a
 }
 
 int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n,
-		    int64_t arrival_us, int64_t after, const int64_t *busy_us, struct hes_err *err)
+		    int64_t arrival_us, int64_t after, struct hes_err *err)
 {
 	int rc = hes_journal_begin(j, err);
 
@@ -165,8 +133,6 @@ int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_add
 			rc = add_waiting(j, run, &v[i], arrival_us, err);
 		if (!rc)
 			rc = add_details(j, run, &v[i], err);
-		if (!rc)
-			rc = add_to_gpu(j, run, &v[i], busy_us[i], err);
 	}
 	return hes_journal_end(j, rc, err);
 }
@@ -178,19 +144,17 @@ static bool fits_u32(sqlite3_stmt *q, int column, int64_t least)
 	return value >= least && value <= UINT32_MAX;
 }
 
-/* What cannot be a job and its placement was not written by hes_journal_add(). */
+/* What cannot be a job was not written by hes_journal_add(). */
 static bool row_is_sound(sqlite3_stmt *q)
 {
-	return fits_u32(q, 2, 1) && sqlite3_column_int64(q, 3) > 0 && fits_u32(q, 4, 0) &&
-	       fits_u32(q, 6, 0) && fits_u32(q, 7, 0) && fits_u32(q, 8, 0) &&
-	       sqlite3_column_int64(q, 10) >= 0 && fits_u32(q, 13, 0) && fits_u32(q, 16, 0);
+	return fits_u32(q, 2, 1) && sqlite3_column_int64(q, 3) > 0 && fits_u32(q, 4, 0);
 }
 
 static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added *a,
 		     struct hes_err *err)
 {
 	const char *command = (const char *)sqlite3_column_text(q, 5),
-		   *progress = (const char *)sqlite3_column_text(q, 18);
+		   *progress = (const char *)sqlite3_column_text(q, 8);
 
 	a->id = sqlite3_column_int64(q, 0);
 	hes_db_text(q, 1, a->job.id, sizeof(a->job.id));
@@ -203,18 +167,8 @@ static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added 
 	a->job.iterations = (uint64_t)sqlite3_column_int64(q, 3);
 	a->job.memory_mib = (uint32_t)sqlite3_column_int64(q, 4);
 	a->job.weight = 1;
-	a->clock_mhz = (uint32_t)sqlite3_column_int64(q, 6);
-	a->together = (uint32_t)sqlite3_column_int64(q, 7);
-	a->shares_pct = (uint32_t)sqlite3_column_int64(q, 8);
-	hes_db_text(q, 9, a->before, sizeof(a->before));
-	a->planned_mj = (uint64_t)sqlite3_column_int64(q, 10);
-	hes_db_text(q, 11, a->job.workload, sizeof(a->job.workload));
-	hes_db_text(q, 12, a->gpu, sizeof(a->gpu));
-	a->sm_pct = (uint32_t)sqlite3_column_int64(q, 13);
-	a->planned_start_us = sqlite3_column_int64(q, 14);
-	a->planned_end_us = sqlite3_column_int64(q, 15);
-	a->activity_mw = (uint32_t)sqlite3_column_int64(q, 16);
-	a->job.whole_run = sqlite3_column_int64(q, 17);
+	hes_db_text(q, 6, a->job.workload, sizeof(a->job.workload));
+	a->job.whole_run = sqlite3_column_int64(q, 7);
 	a->job.command = command ? strdup(command) : NULL;
 	if (progress && *progress && !(a->job.progress = strdup(progress)))
 		return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
@@ -250,10 +204,8 @@ int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct 
 	size_t n = 0;
 	int rc = hes_db_prepare(
 		j->store,
-		"SELECT a.id, a.job, batch_size, iterations, memory_mib, command, "
-		"clock_mhz, together, shares_pct,"
-		" before_job, a.planned_mj, workload, gpu, sm_pct, planned_start_us, "
-		"planned_end_us, activity_mw, whole_run, progress FROM added_jobs a"
+		"SELECT a.id, a.job, batch_size, iterations, memory_mib, command, workload, "
+		"whole_run, progress FROM added_jobs a"
 		" JOIN run_jobs r ON r.run_id = a.run_id AND r.job = a.job WHERE "
 		"a.run_id = ? AND a.id > ? ORDER BY a.id",
 		&q, err);

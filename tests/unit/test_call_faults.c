@@ -680,20 +680,15 @@ READ(attempts, struct hes_attempt, hes_journal_attempts, b->journal, 1)
 /* Two jobs, or another one in the store that all begin with. */
 static int add_named(struct hes_journal *j, size_t n, const char *last, struct hes_err *err)
 {
-	static const int64_t busy_us[2] = { 5, 0 };
 	struct hes_run_added v[2] = {
-		{ .job = { .workload = "net", .batch_size = 1, .iterations = 9 },
-		  .gpu = "a/0",
-		  .sm_pct = 50 },
-		{ .job = { .id = "q", .workload = "net", .batch_size = 2, .iterations = 9 },
-		  .gpu = "a/0",
-		  .sm_pct = 50 },
+		{ .job = { .workload = "net", .batch_size = 1, .iterations = 9 } },
+		{ .job = { .id = "q", .workload = "net", .batch_size = 2, .iterations = 9 } },
 	};
 	char command[] = "true";
 
 	strcpy(v[0].job.id, last);
 	v[0].job.command = v[1].job.command = command;
-	return hes_journal_add(j, 1, v, n, 7, INT64_MAX, busy_us, err);
+	return hes_journal_add(j, 1, v, n, 7, INT64_MAX, err);
 }
 
 static int add_jobs(struct bench *b, struct hes_err *err)

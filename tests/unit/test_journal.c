@@ -280,50 +280,35 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	  store_tear_down)
 {
 	char command[] = "./job.sh 'of two words'", progress[] = "(\\d+)/\\d+";
-	const int64_t busy_us[2] = { 50, 0 };
 	struct hes_run_added two[2] = {
 		{ .job = { .id = "p",
 			   .workload = "net",
 			   .batch_size = 4,
 			   .iterations = 1u << 31,
 			   .memory_mib = 9,
-			   .command = command },
-		  .gpu = "a/0",
-		  .sm_pct = 30,
-		  .clock_mhz = 900,
-		  .together = 4,
-		  .shares_pct = 200,
-		  .before = "y",
-		  .planned_start_us = 100,
-		  .planned_end_us = 350,
-		  .planned_mj = 70 },
+			   .command = command } },
 		{ .job = { .id = "q",
 			   .workload = "net",
 			   .batch_size = 1,
 			   .iterations = 1,
 			   .whole_run = true,
 			   .command = command,
-			   .progress = progress },
-		  .gpu = "a/1" },
+			   .progress = progress } },
 	};
 	enum hes_run_state ended = HES_RUN_DONE;
 	struct hes_run_added *v;
 	struct hes_run_job *j;
-	struct hes_run_gpu *g;
 	struct hes_err err;
 	struct bench b;
 	size_t n;
 
 	open_bench(&b);
 	begin_run(&b);
-	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, 0, busy_us, NULL), 0);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, 0, NULL), 0);
 	assert_int_equal(hes_journal_added(b.journal, b.run.id, 0, &v, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	assert_string_equal(v[0].job.command, command);
 	assert_int_equal(v[0].job.iterations, 1u << 31);
-	assert_string_equal(v[0].before, "y");
-	assert_int_equal(v[0].planned_end_us, 350);
-	assert_string_equal(v[1].gpu, "a/1");
 	assert_false(v[0].job.whole_run);
 	assert_true(v[1].job.whole_run);
 	assert_null(v[0].job.progress);
@@ -334,23 +319,17 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	assert_int_equal(j[1].arrival_us, 0);
 	assert_int_equal(j[2].arrival_us, 60);
 	free(j);
-	assert_int_equal(hes_journal_gpus(b.journal, b.run.id, &g, &n, NULL), 0);
-	assert_int_equal(g[0].planned_mj, 7070);
-	assert_int_equal(g[0].planned_busy_us, 350);
-	free(g);
 	/* A name that is there: nothing of the call is written. */
 	strcpy(two[0].job.id, "new");
-	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, 2, busy_us, &err),
-			 -EEXIST);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, 2, &err), -EEXIST);
 	assert_non_null(strstr(err.msg, "run 1 has a job q already"));
-	/* Placements that know the first of the added jobs only. */
-	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 1, busy_us, &err),
-			 -EAGAIN);
+	/* Names that know the first of the added jobs only. */
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 1, &err), -EAGAIN);
 	assert_int_equal(hes_journal_added_waiting(b.journal, b.run.id, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	/* A number that only a damaged row has. */
 	assert_int_equal(hes_db_exec(b.store,
-				     "UPDATE added_jobs SET clock_mhz = 4294968196 WHERE id = 1",
+				     "UPDATE added_jobs SET batch_size = 4294968196 WHERE id = 1",
 				     NULL),
 			 0);
 	assert_int_equal(hes_journal_added(b.journal, b.run.id, 0, &v, &n, &err), -EBADMSG);
@@ -367,8 +346,7 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	assert_int_equal(hes_journal_run_ended(b.journal, b.run.id, &ended, 2000, NULL), 0);
 	assert_int_equal(hes_journal_run(b.journal, b.run.id, &b.run, NULL), 0);
 	assert_int_equal(b.run.state, HES_RUN_DONE);
-	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 2, busy_us, &err),
-			 -ESHUTDOWN);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 2, &err), -ESHUTDOWN);
 	close_bench(&b);
 }
 
