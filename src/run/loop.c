@@ -162,8 +162,8 @@ static void look_at_all(struct runner *r, int64_t now)
 	look_for_stop(r);
 	tell_progress(r, now);
 	run_live_write(&r->live, now);
-	/* Both read profiles, to which a planner at work may add. */
-	if (r->log.paused || r->replans.planning)
+	/* Both read profiles, to which a planner of all that waits may add. */
+	if (r->log.paused || (r->replans.planning && !r->q->waiting_stay))
 		return;
 	/* What fails is tried again. */
 	if (now >= r->samples.look_us)
