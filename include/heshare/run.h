@@ -112,6 +112,15 @@ struct hes_run_together {
 	double seconds, energy_j;      /* of the GPU */
 };
 
+/** What the runner knows of a job besides its row of the journal. A column of the report that the
+ * journal does not have is a member here. */
+struct hes_run_job_record {
+	uint32_t attempts;
+	uint64_t planned_mj; /* attributed in the same way as measured energy */
+	uint64_t iterations; /* of the last attempt that ended in this session, by its progress
+				lines; 0: none seen */
+};
+
 /** The result. Arrays are in the order of the fleet and of the jobs, without those of other nodes.
  */
 struct hes_run_report {
@@ -121,11 +130,9 @@ struct hes_run_report {
 	struct hes_run_job *jobs;
 	bool by_node; /* files of a job are in the folder NODE of the run's folder, by the name of
 			 its GPU */
-	uint32_t *attempts;   /* one a job */
-	uint64_t *planned_mj; /* for each job: attributed in the same way as measured energy */
-	uint64_t *iterations; /* one a job, by its progress lines in this session; 0: none seen */
-	struct hes_run_together together; /* the most jobs in this session; of these the longest
-					     time */
+	struct hes_run_job_record *records; /* one a job */
+	struct hes_run_together together;   /* the most jobs in this session; of these the longest
+					       time */
 	size_t n_jobs, done, failed, early, waiting;
 	size_t added;                              /* of the jobs: not in the plan */
 	uint32_t known[HES_KNOWN_SOURCES];         /* as in the plan */

@@ -224,7 +224,7 @@ void run_reap(struct run_children *c, struct run_task *t)
 		trial_open(c, g);
 	task_leave(g, t);
 	run_segment_begin(c->meter, g);
-	t->iterations = t->progress.iterations;
+	t->record.iterations = t->progress.iterations;
 	if (t->end.code == 0)
 		tell_unmatched(c, t);
 	hes_progress_close(&t->progress);

@@ -109,10 +109,10 @@ static void batch_add(struct hes_batch *b, struct run_task *t, bool same, int64_
 		.start_us = b->start_us,
 		.end_us = b->start_us + us,
 		.activity_mw = same ? (uint32_t)(t->activity * 1e3) : 0,
-		.energy_mj = t->planned_mj,
+		.energy_mj = t->record.planned_mj,
 	};
 	b->end_us = b->start_us + us > b->end_us ? b->start_us + us : b->end_us;
-	b->energy_mj += t->planned_mj;
+	b->energy_mj += t->record.planned_mj;
 	b->unknown |= t->unknown;
 	/* Alone from now on: its place says so where it goes. */
 	t->place->alone |= !same;

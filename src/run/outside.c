@@ -91,7 +91,7 @@ bool run_waits_for_outside(const struct hes_devices *d, const struct run_log *lo
 {
 	char names[NAMES_MAX];
 
-	if (!t->tries || !t->began || !find_foreign(d, t->gpu, t->began, names))
+	if (!t->record.attempts || !t->began || !find_foreign(d, t->gpu, t->began, names))
 		return false;
 	if (!t->waits_outside)
 		run_tell(

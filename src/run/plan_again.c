@@ -215,10 +215,10 @@ static size_t snapshot_batch(const struct run_queue *q, size_t at, struct hes_ba
 			.start_us = t->planned_start_us,
 			.end_us = t->planned_end_us,
 			.activity_mw = (uint32_t)(t->activity * 1e3),
-			.energy_mj = t->planned_mj,
+			.energy_mj = t->record.planned_mj,
 		};
 		out->end_us = t->planned_end_us > out->end_us ? t->planned_end_us : out->end_us;
-		out->energy_mj += t->planned_mj;
+		out->energy_mj += t->record.planned_mj;
 	}
 	return i - at;
 }

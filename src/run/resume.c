@@ -75,7 +75,7 @@ static int take_results(const struct run_resume *x, const struct index *ix, stru
 				 "would accept it instead",
 				 t->job->id, v[i].seen);
 		if (t && !task_waits(t) && v[i].planned_mj)
-			t->planned_mj = v[i].planned_mj;
+			t->record.planned_mj = v[i].planned_mj;
 		/* It had moved. */
 		if (!rc && task_waits(t) && strcmp(v[i].gpu, run_gpu_name(t->gpu)) != 0)
 			rc = run_note_place(x->log, t, err);
@@ -201,7 +201,8 @@ static int take_attempts(const struct run_resume *x, const struct index *ix, str
 
 		if (!t)
 			continue;
-		t->tries = v[i].number > t->tries ? v[i].number : t->tries;
+		t->record.attempts =
+			v[i].number > t->record.attempts ? v[i].number : t->record.attempts;
 		t->place->alone |= next_is_alone(&v[i]);
 		if (!t->began && strcmp(v[i].process.boot, x->boot) == 0)
 			t->began = (uint64_t)v[i].process.start;

@@ -118,7 +118,7 @@ static int note_new_run(struct runner *r, struct hes_err *err)
 		jobs[i].sm_pct = t->place->sm_pct;
 		jobs[i].planned_start_us = t->planned_start_us;
 		jobs[i].planned_end_us = task_journal_end_us(t);
-		jobs[i].planned_mj = t->planned_mj;
+		jobs[i].planned_mj = t->record.planned_mj;
 	}
 	r->log.run->started_us = hes_wall_us();
 	if (!rc)

@@ -138,7 +138,7 @@ static void split_planned(const struct run_gpu *g, const struct hes_batch *b,
 				     g->planned->type->idle_power_mw * 1e-3, seconds, v, b->n);
 	for (uint32_t i = 0; i < b->n; i++)
 		if (task_waits(tasks[b->jobs[i].job]))
-			tasks[b->jobs[i].job]->planned_mj =
+			tasks[b->jobs[i].job]->record.planned_mj =
 				b->jobs[i].energy_mj ? b->jobs[i].energy_mj
 				: known              ? (uint64_t)(v[i].energy_j * 1e3 + 0.5)
 						     : 0;
@@ -325,7 +325,7 @@ int run_note_place(struct run_log *log, const struct run_task *t, struct hes_err
 	struct hes_run_job j = { .sm_pct = t->place->sm_pct,
 				 .planned_start_us = t->planned_start_us,
 				 .planned_end_us = task_journal_end_us(t),
-				 .planned_mj = t->planned_mj };
+				 .planned_mj = t->record.planned_mj };
 
 	snprintf(j.job, sizeof(j.job), "%s", t->job->id);
 	snprintf(j.gpu, sizeof(j.gpu), "%s", run_gpu_name(t->gpu));

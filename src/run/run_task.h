@@ -61,7 +61,6 @@ struct run_task {
 	struct run_gpu *gpu;
 	struct run_place *place; /* in the GPU's queue */
 	int64_t planned_start_us, planned_end_us;
-	uint64_t planned_mj;
 	int64_t limit_us;            /* of an attempt; RUN_NEVER_US: none */
 	int64_t expected_end_us;     /* of a running job, when it was last planned around */
 	double activity;             /* to split joules by */
@@ -112,9 +111,7 @@ struct run_task {
 	bool waited_power;  /* it had to wait for the power cap; reported */
 
 	/* All attempts. */
-	unsigned tries;
-	uint64_t iterations; /* of the last that ended in this session, by its progress lines; 0:
-				none seen */
+	struct hes_run_job_record record;
 	uint64_t began;   /* start of the process of its first attempt, clock ticks since boot; 0:
 			     none in this boot */
 	unsigned charged; /* failures of its own in this life of the run */

@@ -15,9 +15,7 @@ void hes_run_report_free(struct hes_run_report *r)
 {
 	free(r->gpus);
 	free(r->jobs);
-	free(r->attempts);
-	free(r->planned_mj);
-	free(r->iterations);
+	free(r->records);
 	hes_samples_free(&r->samples);
 	*r = (struct hes_run_report){ 0 };
 }
@@ -29,10 +27,8 @@ static int load_rows(struct hes_journal *j, int64_t run, struct hes_run_report *
 
 	if (!rc)
 		rc = hes_journal_jobs(j, run, &out->jobs, &out->n_jobs, err);
-	out->attempts = calloc(out->n_jobs + 1, sizeof(*out->attempts));
-	out->planned_mj = calloc(out->n_jobs + 1, sizeof(*out->planned_mj));
-	out->iterations = calloc(out->n_jobs + 1, sizeof(*out->iterations));
-	if (!rc && (!out->attempts || !out->planned_mj || !out->iterations))
+	out->records = calloc(out->n_jobs + 1, sizeof(*out->records));
+	if (!rc && !out->records)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu jobs", out->n_jobs);
 	return rc;
 }
@@ -58,11 +54,8 @@ static int take_attempts(struct runner *r, struct hes_run_report *out, struct he
 	if (!rc)
 		count_attempts(v, n, out);
 	free(v);
-	for (size_t i = 0; !rc && i < out->n_jobs && i < r->tasks.n; i++) {
-		out->attempts[i] = r->tasks.v[i]->tries;
-		out->planned_mj[i] = r->tasks.v[i]->planned_mj;
-		out->iterations[i] = r->tasks.v[i]->iterations;
-	}
+	for (size_t i = 0; !rc && i < out->n_jobs && i < r->tasks.n; i++)
+		out->records[i] = r->tasks.v[i]->record;
 	return rc;
 }
 
@@ -129,7 +122,7 @@ static void sum_jobs(struct hes_run_report *out)
 		add_job(&out->measured, j, j->end_us);
 		add_job(&out->part, j, j->planned_end_us);
 		out->jobs_mj += j->energy_mj;
-		out->part.busy_energy_mj += out->planned_mj[i];
+		out->part.busy_energy_mj += out->records[i].planned_mj;
 	}
 	out->planned.avg_jct_us /= out->n_jobs ? (double)out->n_jobs : 1;
 	out->measured.avg_jct_us /= out->done ? (double)out->done : 1;
@@ -150,7 +143,7 @@ static void plan_added(struct hes_run_report *out)
 
 			if (strcmp(g->gpu, j->gpu) != 0)
 				continue;
-			g->planned_mj += out->planned_mj[i];
+			g->planned_mj += out->records[i].planned_mj;
 			if (g->planned_busy_us && j->planned_end_us > g->planned_busy_us)
 				g->planned_busy_us = j->planned_end_us;
 		}
@@ -271,7 +264,7 @@ static int count_by_job(const struct hes_attempt *v, size_t n, const struct hes_
 
 	for (size_t i = 0; i < n && !rc; i++)
 		if ((at = hes_text_map_find(&names, v[i].job)) != HES_HASH_NONE)
-			out->attempts[at]++;
+			out->records[at].attempts++;
 	for (size_t g = 0; g < plan->n_gpus && !rc; g++)
 		for (size_t b = 0; b < plan->queues[g].n; b++) {
 			const struct hes_batch *batch = &plan->queues[g].batches[b];
@@ -280,9 +273,10 @@ static int count_by_job(const struct hes_attempt *v, size_t n, const struct hes_
 				if ((at = hes_text_map_find(&names,
 							    jobs->v[batch->jobs[k].job].id)) !=
 				    HES_HASH_NONE)
-					out->planned_mj[at] = batch->jobs[k].energy_mj
-								      ? batch->jobs[k].energy_mj
-								      : batch->energy_mj / batch->n;
+					out->records[at].planned_mj =
+						batch->jobs[k].energy_mj
+							? batch->jobs[k].energy_mj
+							: batch->energy_mj / batch->n;
 		}
 	hes_hash_map_finish(&names.map);
 	return rc;

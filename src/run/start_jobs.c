@@ -70,7 +70,7 @@ static int fork_paused(struct run_starter *s, struct run_gpu *g, struct run_task
 
 	if (rc < 0)
 		return rc;
-	t->attempt = (struct hes_attempt){ .number = t->tries + 1,
+	t->attempt = (struct hes_attempt){ .number = t->record.attempts + 1,
 					   .sm_pct = t->place->alone ? 100 : t->place->sm_pct };
 	t->alone = t->place->alone;
 	run_usage_reset(t, behind_mps(g, t) ? run_memory_limit(t->job, g->queue.memory_mib) : 0);
@@ -227,7 +227,7 @@ static void let_go(struct run_starter *s, struct run_task *t)
 		return;
 	}
 	task_begin(s->tasks, t);
-	t->tries++;
+	t->record.attempts++;
 	t->ending = ENDING_OWN;
 	t->kill_us = t->stuck_us = RUN_NEVER_US;
 	t->progress_us = t->begun_us = 0;

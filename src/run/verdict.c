@@ -173,7 +173,7 @@ void run_judge_not_started(struct run_judge *j, struct run_task *t, bool again,
 {
 	run_tell(j->log, "job %s cannot be started and is %s: %s", t->job->id,
 		 again ? "tried again" : "given up", why->msg);
-	t->tries++;
+	t->record.attempts++;
 	t->attempt.started_us = t->ended_us = run_now_us(j->log->clock);
 	t->end = (struct hes_child_end){ .code = HES_RUN_NOT_STARTED };
 	t->over = !again;

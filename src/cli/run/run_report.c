@@ -28,7 +28,7 @@ static void job_row(struct table *t, const struct hes_run_report *r, size_t i)
 		cell_text("job", "job", j->job),
 		cell_text("gpu", "GPU", j->gpu),
 		cell_count("sm_pct", "SM %", j->sm_pct),
-		cell_count("attempts", "try", r->attempts[i]),
+		cell_count("attempts", "try", r->records[i].attempts),
 		cell_text("state", "state", hes_run_job_state_names[j->state]),
 		cell_text("workload", "workload", j->workload),
 		cell_if(ran, cell_time(NULL, "time", (double)(j->end_us - j->start_us))),
@@ -40,7 +40,8 @@ static void job_row(struct table *t, const struct hes_run_report *r, size_t i)
 		cell_if(planned, cell_time("planned_end_s", "pl. end", (double)j->planned_end_us)),
 		cell_if(done && j->has_energy,
 			cell_energy("attributed_j", "energy", (double)j->energy_mj)),
-		cell_if(planned, cell_energy("planned_j", "pl. en.", (double)r->planned_mj[i])),
+		cell_if(planned,
+			cell_energy("planned_j", "pl. en.", (double)r->records[i].planned_mj)),
 		cell_energy("aborted_j", NULL, (double)j->aborted_mj),
 		cell_json("failure", job_failure_json(j, r->run.folder, r->by_node)),
 	};
