@@ -120,9 +120,11 @@ const struct command cmd_add = {
 	.summary = "add jobs to a run that goes on: they are placed among those that wait",
 	.text = "Hands the jobs of the file JOBS to run RUN. heshare status prints the numbers of "
 		"runs. COMMAND is for jobs without a command of their own, as for heshare run.\n\n"
-		"The run places them. A run of a jobs file plans all jobs that wait again. In a run "
+		"The run places them. A run of a jobs file plans all jobs that wait again. In a "
+		"run "
 		"of a plan, jobs that run or wait stay where they are. In a plan of joint each new "
-		"job goes to the best GPU, position, SM share and clock. In plans with batches, the "
+		"job goes to the best GPU, position, SM share and clock. In plans with batches, "
+		"the "
 		"plan's policy plans the new jobs behind those that wait. The run plans with its "
 		"own --predictor and --profiles. A job of which nothing is known runs alone.\n\n"
 		"The jobs are on the disk before the command returns, and it returns when the run "
