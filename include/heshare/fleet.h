@@ -46,10 +46,10 @@ const struct hes_gpu_type *hes_fleet_limit(struct hes_fleet *f, const struct hes
 					   double limit_w);
 
 /**
- * A fleet whose GPUs have a part of their default power limits, or a lower one where that is set.
+ * A fleet whose GPUs have the one power limit of their type, hes_gpu_type_static_limit_mw().
  * @param out  written only on success; hes_fleet_free it. @return 0; -ENOMEM
  */
-int hes_fleet_lower(const struct hes_fleet *f, double part, struct hes_fleet *out);
+int hes_fleet_lower(const struct hes_fleet *f, struct hes_fleet *out);
 
 /** @return index of the GPU called @name, or -1 */
 long hes_fleet_find(const struct hes_fleet *f, const char *name);

@@ -36,6 +36,7 @@ struct hes_gpu_type {
 	double clock_step_mhz; /* 0: only clocks_mhz can be set; drivers name clocks rounded down */
 	uint32_t clock_default_mhz; /* its clock when nothing is locked */
 	uint32_t clock_static_mhz;  /* see hes_gpu_type_static_clock(); 0: not known */
+	uint32_t limit_static_mw;   /* see hes_gpu_type_static_limit_mw(); 0: not known */
 	uint32_t clock_row_mhz; /* the default of its row, where hes_profiles_hold() put the clock
 				   that was held in its place; 0: the row's is the default */
 	uint32_t clocks_mhz[HES_MAX_CLOCKS]; /* ascending; chosen from the range, default last */
@@ -114,6 +115,11 @@ uint32_t hes_gpu_type_clock(const struct hes_gpu_type *g, uint32_t clock_mhz);
  */
 #define HES_STATIC_CLOCK_PART 0.75
 uint32_t hes_gpu_type_static_clock(const struct hes_gpu_type *g);
+
+/** The one power limit for all jobs on this type: what a sweep found for it (static_limit_w of its
+ * row), else HES_STATIC_LIMIT_PART of the default; at most the one that is set. */
+#define HES_STATIC_LIMIT_PART 0.75
+uint32_t hes_gpu_type_static_limit_mw(const struct hes_gpu_type *g);
 
 /** @return whether the clock can be locked on this type (a member of its stepped range) */
 bool hes_gpu_type_has_clock(const struct hes_gpu_type *g, uint32_t clock_mhz);

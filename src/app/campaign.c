@@ -379,7 +379,7 @@ int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 	size_t done = 0;
 	int rc = check_work(c, err);
 
-	if (!rc && !c->limited.gpus && hes_fleet_lower(c->fleet, c->limit_part, &c->limited))
+	if (!rc && !c->limited.gpus && hes_fleet_lower(c->fleet, &c->limited))
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", c->fleet->n);
 	if (rc)
 		return rc;

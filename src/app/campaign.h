@@ -44,7 +44,6 @@ struct campaign {
 	size_t n_fits;
 	const struct hes_fleet *fleet;
 	struct hes_fleet limited; /* the fleet for policies that limit power; owned */
-	double limit_part;        /* of the GPUs' default power limits */
 	const struct hes_jobs *jobs;
 	const struct hes_profiles *profiles;
 	const struct hes_predictor *predictor;
@@ -86,7 +85,7 @@ int campaign_seeds(struct campaign *c, const char *what, const char *text, struc
 
 /** Whether some contender is a policy for which @is is true. */
 bool campaign_any(const struct campaign *c, hes_policy_is *is);
-/** hes_policy_is: it has one clock for each GPU type, or one power limit for all. */
+/** hes_policy_is: it has one clock, or one power limit, for each GPU type. */
 hes_policy_is policy_is_static, policy_limits_power;
 
 /** Whether a contender can plan once and then place what arrives. */

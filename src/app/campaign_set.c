@@ -61,40 +61,55 @@ static int set_check_workloads(struct campaign_set *in, struct hes_err *err)
 	return rc;
 }
 
-/* "T4=900,V100-PCIe=945" */
-static int set_clocks(const char *text, struct hes_catalogue *c, struct hes_err *err)
+static int set_clock(const char *option, struct hes_gpu_type *g, uint32_t mhz, struct hes_err *err)
 {
-	char *copy = strdup(text), *rest = copy, *word;
-	int rc = copy ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	if (mhz > g->clock_default_mhz || !hes_gpu_type_has_clock(g, mhz))
+		return hes_fail(err, -EINVAL,
+				"%s: %u MHz is none of the clocks of %s %s: %u to %u MHz in steps "
+				"of %g",
+				option, mhz, hes_article(g->name), g->name, g->clock_min_mhz,
+				g->clock_default_mhz, g->clock_step_mhz);
+	g->clock_static_mhz = mhz;
+	return 0;
+}
+
+static int set_limit(const char *option, struct hes_gpu_type *g, uint32_t w, struct hes_err *err)
+{
+	if (w * 1e3 <= g->idle_power_mw || w * 1e3 > g->power_limit_mw)
+		return hes_fail(err, -EINVAL,
+				"%s: %u W is no power limit of %s %s: above %g W, idle, and at "
+				"most %g W",
+				option, w, hes_article(g->name), g->name, g->idle_power_mw * 1e-3,
+				g->power_limit_mw * 1e-3);
+	g->limit_static_mw = w * 1000;
+	return 0;
+}
+
+/* A setting for all jobs of each GPU type. @param text  "T4=900,V100-PCIe=945"; NULL: none */
+static int set_types(const char *option, const char *example, const char *text,
+		     int (*set)(const char *option, struct hes_gpu_type *g, uint32_t value,
+				struct hes_err *err),
+		     struct hes_catalogue *c, struct hes_err *err)
+{
+	char *copy = text ? strdup(text) : NULL, *rest = copy, *word;
+	int rc = text && !copy ? hes_fail(err, -ENOMEM, "out of memory") : 0;
 
 	while (!rc && (word = strsep(&rest, ","))) {
 		char *equals = strchr(word, '=');
 		const struct hes_gpu_type *g;
-		uint64_t mhz = 0;
+		uint32_t value = 0;
 
 		if (!equals) {
-			rc = hes_fail(err, -EINVAL,
-				      "--static-clocks: \"%.60s\" is not TYPE=MHZ, such as T4=900",
-				      word);
+			rc = hes_fail(err, -EINVAL, "%s: \"%.60s\" is not %s", option, word,
+				      example);
 			break;
 		}
 		*equals = '\0';
 		g = hes_gpu_type_find(c, word, err);
-		if (!g)
-			rc = hes_fail_in(err, "--static-clocks");
-		else
-			rc = hes_parse_u64("--static-clocks", equals + 1, 1, UINT32_MAX, &mhz, err);
-		if (!rc &&
-		    (mhz > g->clock_default_mhz || !hes_gpu_type_has_clock(g, (uint32_t)mhz)))
-			rc = hes_fail(
-				err, -EINVAL,
-				"--static-clocks: %" PRIu64
-				" MHz is none of the clocks of %s %s: %u to %u MHz in steps of "
-				"%g",
-				mhz, hes_article(g->name), g->name, g->clock_min_mhz,
-				g->clock_default_mhz, g->clock_step_mhz);
+		rc = g ? hes_parse_u32(option, equals + 1, 1, 100000, &value, err)
+		       : hes_fail_in(err, "%s", option);
 		if (!rc)
-			c->types[g - c->types].clock_static_mhz = (uint32_t)mhz;
+			rc = set(option, &c->types[g - c->types], value, err);
 	}
 	free(copy);
 	return rc;
@@ -106,8 +121,12 @@ int campaign_set_load(struct campaign_set *in, const struct campaign_request *q,
 	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
 	int rc = app_catalogue_load(q->app, q->catalogue, false, &in->catalogue, err);
 
-	if (!rc && q->static_clocks)
-		rc = set_clocks(q->static_clocks, &in->catalogue, err);
+	if (!rc)
+		rc = set_types("--static-clocks", "TYPE=MHZ, such as T4=900", q->static_clocks,
+			       set_clock, &in->catalogue, err);
+	if (!rc)
+		rc = set_types("--power-limits", "TYPE=W, such as T4=60", q->power_limits,
+			       set_limit, &in->catalogue, err);
 	if (!rc)
 		rc = app_fleet_load(q->fleet, &in->catalogue, &in->fleet, err);
 	if (!rc && jobs)
@@ -171,7 +190,6 @@ int campaign_set_choose(struct campaign_set *in, const struct campaign_request *
 	c->exec_limit_s = q->exec_limit_s;
 	if (!rc && (q->policies || !q->plan))
 		rc = campaign_policies(c, q->policies ? q->policies : CAMPAIGN_ALL, q->prefer, err);
-	c->limit_part = q->limit_pct / 100;
 	c->replan_all = q->replan;
 	if (!rc && q->replan && !campaign_any(c, hes_policy_searches))
 		rc = set_fail_replan(err);
@@ -186,9 +204,10 @@ int campaign_set_choose(struct campaign_set *in, const struct campaign_request *
 		rc = hes_fail(err, -EINVAL,
 			      "--static-clocks: they are those of static and static-equal, which "
 			      "are not among the policies");
-	if (!rc && q->limit_given && !campaign_any(c, policy_limits_power))
+	if (!rc && q->power_limits && !campaign_any(c, policy_limits_power))
 		rc = hes_fail(err, -EINVAL,
-			      "--power-limit: it is that of cap, which is not among the policies");
+			      "--power-limits: they are those of cap, which is not among the "
+			      "policies");
 	if (!rc && q->reference && campaign_find(c, q->reference) < 0)
 		rc = hes_fail(err, -ENOENT,
 			      "--reference: %.64s is not one of the policies to be run",

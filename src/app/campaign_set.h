@@ -17,14 +17,13 @@ struct campaign_request {
 	const struct hes_app *app;
 	void (*progress)(const char *what, uint64_t done, uint64_t total); /* NULL: none */
 	const char *catalogue, *fleet;                                     /* files */
-	const char *plan;                           /* file of one more contender */
-	const char *store, *predictor, *profiles;   /* files */
-	const char *physics;                        /* file, or APP_SECOND_PHYSICS */
-	const char *policies;                       /* all, or none with a plan */
-	const char *prefer, *seeds, *static_clocks; /* "1..10"; "T4=900,V100-PCIe=945" */
-	const char *reference, *show;               /* contenders that must be there */
-	const char *limit_given;                    /* set: the request names the power limit */
-	double limit_pct;                           /* of the default power limits */
+	const char *plan;                         /* file of one more contender */
+	const char *store, *predictor, *profiles; /* files */
+	const char *physics;                      /* file, or APP_SECOND_PHYSICS */
+	const char *policies;                     /* all, or none with a plan */
+	const char *prefer, *seeds;               /* seeds: "1..10" */
+	const char *static_clocks, *power_limits; /* "T4=900,V100-PCIe=945", MHz or W */
+	const char *reference, *show;             /* contenders that must be there */
 	double exec_limit_s, time_noise_pct, power_noise_pct, clock_change_ms;
 	uint64_t threads, model_draws;
 	bool burst, replan;

@@ -2,49 +2,71 @@
  * campaign_sweep.c - the settings of a policy one by one; see campaign_sweep.h, and
  * campaign_sweep_plot.c for the figure.
  *
- * Clocks: all types begin at their default clock. In turn each type gets the clock that is best
- * with the clocks of the others, until no type changes.
+ * All types begin at their default clock or power limit. In turn each type gets the one that is
+ * best with those of the others, until no type changes.
  */
 #include "app/campaign_sweep.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/texts.h"
 
-#define MAX_ROUNDS    6
-#define LIMIT_FROM    40 /* % of the default power limits */
-#define LIMIT_STEP    5
-#define DEFAULT_LIMIT 100
+#define MAX_ROUNDS 6
+#define LIMIT_FROM 40 /* % of the default power limits */
+#define LIMIT_STEP 5
 
 double sweep_product(const struct sweep_point *p)
 {
 	return p->fleet_energy_j * p->avg_jct_s;
 }
 
-static void sweep_set_clock(struct campaign_sets *s, const char *type, uint32_t mhz)
+static void type_set(struct hes_gpu_type *g, bool limit, uint32_t value)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		struct campaign_set *set = &s->v[i];
+	if (limit)
+		g->limit_static_mw = value * 1000;
+	else
+		g->clock_static_mhz = value;
+}
+
+static void sweep_set(const struct campaign_sweep *w, const char *type, uint32_t value)
+{
+	const bool limit = w->policy->limits_power;
+
+	for (size_t i = 0; i < w->sets->n; i++) {
+		struct campaign_set *set = &w->sets->v[i];
 
 		for (size_t k = 0; k < set->catalogue.n; k++)
 			if (strcmp(set->catalogue.types[k].name, type) == 0)
-				set->catalogue.types[k].clock_static_mhz = mhz;
+				type_set(&set->catalogue.types[k], limit, value);
 		for (size_t k = 0; k < set->fleet.n_limited; k++)
 			if (strcmp(set->fleet.limited[k].name, type) == 0)
-				set->fleet.limited[k].clock_static_mhz = mhz;
+				type_set(&set->fleet.limited[k], limit, value);
+		if (limit)
+			hes_fleet_free(&set->campaign.limited);
 	}
 }
 
-static void sweep_set_limit(struct campaign_sets *s, uint32_t pct)
+/* The settings of a type, rising; the last one is its default. @return how many */
+static size_t type_values(const struct campaign_sweep *w, const struct hes_gpu_type *g,
+			  uint32_t out[SWEEP_MAX_POINTS])
 {
-	for (size_t i = 0; i < s->n; i++) {
-		hes_fleet_free(&s->v[i].campaign.limited);
-		s->v[i].campaign.limit_part = pct / 100.0;
+	size_t n = 0;
+
+	if (!w->policy->limits_power) {
+		memcpy(out, g->clocks_mhz, g->n_clocks * sizeof(*out));
+		return g->n_clocks;
 	}
+	for (uint32_t pct = LIMIT_FROM; pct <= 100; pct += LIMIT_STEP) {
+		const uint32_t watts = (uint32_t)lround(pct * 1e-5 * g->power_limit_mw);
+
+		if (watts * 1000 > g->idle_power_mw)
+			out[n++] = watts;
+	}
+	return n;
 }
 
 /* Replay all sets with the setting that they have. */
@@ -91,22 +113,24 @@ static bool curve_choose_best(struct sweep_curve *c, uint32_t before)
 static int sweep_type(struct campaign_sweep *w, struct sweep_curve *c, const struct hes_gpu_type *g,
 		      bool *changed, struct hes_err *err)
 {
-	const uint32_t before = g->clock_static_mhz;
+	const uint32_t before = c->v[c->best].value;
+	uint32_t values[SWEEP_MAX_POINTS];
+	const size_t n = type_values(w, g, values);
 	int rc = 0;
 
 	c->n = 0;
-	for (size_t i = 0; i < g->n_clocks && !rc; i++) {
-		sweep_set_clock(w->sets, g->name, g->clocks_mhz[i]);
-		rc = sweep_measure(w->sets, g->clocks_mhz[i], &c->v[c->n++], err);
+	for (size_t i = 0; i < n && !rc; i++) {
+		sweep_set(w, g->name, values[i]);
+		rc = sweep_measure(w->sets, values[i], &c->v[c->n++], err);
 	}
 	if (!rc && curve_choose_best(c, before))
 		*changed = true;
-	sweep_set_clock(w->sets, g->name, c->v[c->best].value);
+	sweep_set(w, g->name, c->v[c->best].value);
 	return rc;
 }
 
-static int sweep_all_clocks(struct campaign_sweep *w, const struct campaign_request *q,
-			    struct hes_err *err)
+static int sweep_all(struct campaign_sweep *w, const struct campaign_request *q,
+		     struct hes_err *err)
 {
 	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
 	bool changed = true;
@@ -114,9 +138,12 @@ static int sweep_all_clocks(struct campaign_sweep *w, const struct campaign_requ
 
 	w->n = hes_fleet_types(&w->sets->v[0].fleet, types, HES_KNOWN_TYPES);
 	for (size_t t = 0; t < w->n; t++) {
-		sweep_set_clock(w->sets, types[t]->name, types[t]->clock_default_mhz);
-		w->curves[t] = (struct sweep_curve){ .name = types[t]->name,
-						     .default_value = types[t]->clock_default_mhz };
+		const uint32_t standard = w->policy->limits_power ? types[t]->power_limit_mw / 1000
+								  : types[t]->clock_default_mhz;
+
+		sweep_set(w, types[t]->name, standard);
+		w->curves[t] =
+			(struct sweep_curve){ .name = types[t]->name, .default_value = standard };
 	}
 	for (size_t round = 0; round < MAX_ROUNDS && changed && !rc; round++) {
 		changed = false;
@@ -131,31 +158,12 @@ static int sweep_all_clocks(struct campaign_sweep *w, const struct campaign_requ
 	return rc;
 }
 
-static int sweep_limits(struct campaign_sweep *w, struct hes_err *err)
-{
-	struct sweep_curve *c = &w->curves[0];
-	int rc = 0;
-
-	w->n = 1;
-	*c = (struct sweep_curve){ .name = "", .default_value = DEFAULT_LIMIT };
-	for (uint32_t pct = LIMIT_FROM; pct <= DEFAULT_LIMIT && !rc; pct += LIMIT_STEP) {
-		sweep_set_limit(w->sets, pct);
-		rc = sweep_measure(w->sets, pct, &c->v[c->n++], err);
-	}
-	curve_choose_best(c, 0);
-	return rc;
-}
-
 void sweep_option(const struct campaign_sweep *w, char *out, size_t size)
 {
-	if (w->policy->limits_power) {
-		snprintf(out, size, "--power-limit %u", w->curves[0].v[w->curves[0].best].value);
-		return;
-	}
-	*out = '\0';
+	snprintf(out, size, "%s ", w->policy->limits_power ? "--power-limits" : "--static-clocks");
 	for (size_t i = 0; i < w->n; i++)
-		hes_text_add(out, size, i ? "," : "", "%s%s=%u", i ? "" : "--static-clocks ",
-			     w->curves[i].name, w->curves[i].v[w->curves[i].best].value);
+		hes_text_add(out, size, i ? "," : "", "%s=%u", w->curves[i].name,
+			     w->curves[i].v[w->curves[i].best].value);
 }
 
 int campaign_sweep_check(const struct campaign_sets *s, struct hes_err *err)
@@ -178,14 +186,13 @@ int campaign_sweep_run(struct campaign_sets *s, const struct campaign_request *q
 
 	*out = (struct campaign_sweep){ .sets = s,
 					.policy = who->policy,
-					.unit = who->policy->limits_power ? "%" : "MHz" };
+					.unit = who->policy->limits_power ? "W" : "MHz" };
 	contender_label(who, out->label, sizeof(out->label));
 	for (size_t i = 0; i < s->n && !rc; i++) {
 		rc = campaign_set_learn(&s->v[i], q, err);
 		s->v[i].campaign.progress = NULL;
 	}
 	if (!rc)
-		rc = who->policy->limits_power ? sweep_limits(out, err)
-					       : sweep_all_clocks(out, q, err);
+		rc = sweep_all(out, q, err);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /*
- * campaign_sweep.h - the setting of a policy that has one for all jobs, such as the clocks of
- * `static` and the power limit of `cap`, with the least energy x completion time.
+ * campaign_sweep.h - the setting of a policy that has one for each GPU type, such as the clocks of
+ * `static` and the power limits of `cap`, with the least energy x completion time.
  */
 #ifndef HES_APP_CAMPAIGN_SWEEP_H
 #define HES_APP_CAMPAIGN_SWEEP_H
@@ -11,15 +11,15 @@
 
 #define SWEEP_MAX_POINTS (HES_MAX_CLOCKS + 4)
 
-/** One setting: a clock of a type, or a part of the power limits. */
+/** One setting of a type: a clock, or a power limit. */
 struct sweep_point {
-	uint32_t value;                   /* MHz, or % */
+	uint32_t value;                   /* MHz, or W */
 	double fleet_energy_j, avg_jct_s; /* means over the sets */
 };
 
-/** The points of one type, or of all types. */
+/** The points of one type. */
 struct sweep_curve {
-	const char *name; /* of the type; "": all */
+	const char *name; /* of the type */
 	uint32_t default_value;
 	struct sweep_point v[SWEEP_MAX_POINTS];
 	size_t n, best;
@@ -43,7 +43,7 @@ int campaign_sweep_run(struct campaign_sets *s, const struct campaign_request *q
 
 /** Fleet energy x completion time. */
 double sweep_product(const struct sweep_point *p);
-/** The option that sets what was found: "--power-limit 55". */
+/** The option that sets what was found: "--power-limits T4=60". */
 void sweep_option(const struct campaign_sweep *w, char *out, size_t size);
 
 /** Write the points as an SVG file: energy against completion time. */

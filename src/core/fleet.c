@@ -257,7 +257,7 @@ const struct hes_gpu_type *hes_fleet_limit(struct hes_fleet *f, const struct hes
 	return &f->limited[f->n_limited++];
 }
 
-int hes_fleet_lower(const struct hes_fleet *f, double part, struct hes_fleet *out)
+int hes_fleet_lower(const struct hes_fleet *f, struct hes_fleet *out)
 {
 	struct hes_fleet lower = *f;
 
@@ -272,10 +272,9 @@ int hes_fleet_lower(const struct hes_fleet *f, double part, struct hes_fleet *ou
 	memcpy(lower.gpus, f->gpus, f->n * sizeof(*lower.gpus));
 	for (size_t i = 0; i < f->n; i++) {
 		const struct hes_gpu_type *g = f->gpus[i].type;
-		const double limit_mw = part * hes_gpu_type_default_limit_mw(g);
 
-		if (limit_mw < g->power_limit_mw)
-			lower.gpus[i].type = hes_fleet_limit(&lower, g, limit_mw * 1e-3);
+		lower.gpus[i].type =
+			hes_fleet_limit(&lower, g, hes_gpu_type_static_limit_mw(g) * 1e-3);
 	}
 	*out = lower;
 	return 0;

@@ -31,7 +31,7 @@ struct doc_type {
 	unsigned driver_names_count;
 	double compute;
 	uint32_t sms, memory_mib, l2_kib;
-	double bandwidth_gbs, pcie_gbs, power_limit_w, default_limit_w, idle_w;
+	double bandwidth_gbs, pcie_gbs, power_limit_w, default_limit_w, static_limit_w, idle_w;
 	struct doc_clocks clocks;
 };
 
@@ -71,6 +71,7 @@ static const cyaml_schema_field_t type_fields[] = {
 	CYAML_FIELD_FLOAT("pcie_gbs", CYAML_FLAG_OPTIONAL, struct doc_type, pcie_gbs),
 	CYAML_FIELD_FLOAT("power_limit_w", CYAML_FLAG_DEFAULT, struct doc_type, power_limit_w),
 	CYAML_FIELD_FLOAT("default_limit_w", CYAML_FLAG_OPTIONAL, struct doc_type, default_limit_w),
+	CYAML_FIELD_FLOAT("static_limit_w", CYAML_FLAG_OPTIONAL, struct doc_type, static_limit_w),
 	CYAML_FIELD_FLOAT("idle_w", CYAML_FLAG_DEFAULT, struct doc_type, idle_w),
 	CYAML_FIELD_MAPPING("clocks", CYAML_FLAG_DEFAULT, struct doc_type, clocks, clock_fields),
 	CYAML_FIELD_END
@@ -110,6 +111,8 @@ static int check_ranges(const char *file, const struct doc_type *d, struct hes_e
 		{ "default_limit_w", d->default_limit_w > 0 ? d->default_limit_w : 1, 1, 10000,
 		  "W" },
 		{ "idle_w", d->idle_w, 0, d->power_limit_w, "W" },
+		{ "static_limit_w", d->static_limit_w > 0 ? d->static_limit_w : d->power_limit_w,
+		  d->idle_w, d->power_limit_w, "W" },
 		{ "clocks.min", d->clocks.min, 1, 10000, "MHz" },
 		{ "clocks.max", d->clocks.max, d->clocks.min, 10000, "MHz" },
 		{ "clocks.default", d->clocks.default_mhz, d->clocks.min, d->clocks.max, "MHz" },
@@ -179,6 +182,7 @@ static void fill(struct hes_gpu_type *g, const struct doc_type *d)
 		.clock_step_mhz = d->clocks.step,
 		.clock_default_mhz = (uint32_t)d->clocks.default_mhz,
 		.clock_static_mhz = (uint32_t)d->clocks.static_mhz,
+		.limit_static_mw = (uint32_t)lround(d->static_limit_w * 1e3),
 	};
 	strcpy(g->name, d->name);
 	for (unsigned i = 0; i < d->driver_names_count; i++)
@@ -384,6 +388,15 @@ uint32_t hes_gpu_type_static_clock(const struct hes_gpu_type *g)
 	while (i > 1 && g->clocks_mhz[i - 1] > HES_STATIC_CLOCK_PART * g->clock_default_mhz)
 		i--;
 	return g->clocks_mhz[i - 1];
+}
+
+uint32_t hes_gpu_type_static_limit_mw(const struct hes_gpu_type *g)
+{
+	const uint32_t mw = g->limit_static_mw ? g->limit_static_mw
+					       : (uint32_t)lround(HES_STATIC_LIMIT_PART *
+								  hes_gpu_type_default_limit_mw(g));
+
+	return mw < g->power_limit_mw ? mw : g->power_limit_mw;
 }
 
 bool hes_gpu_type_has_clock(const struct hes_gpu_type *g, uint32_t clock_mhz)

@@ -123,8 +123,8 @@ const struct hes_policy hes_policies[] = {
 	  .alone = hes_alone_at_default,
 	  .limits_power = true,
 	  .max_work = 2000000000,
-	  .summary = "exclusive under a power limit, the same part of each GPU's default one; "
-		     "plan and run take the limits that are set" },
+	  .summary = "exclusive under one power limit for each GPU type; plan and run take the "
+		     "limits that are set" },
 	{ .name = "exclusive",
 	  .decide = hes_decide_exclusive,
 	  .variants = variants_of_exclusive,

@@ -325,7 +325,7 @@ void campaign_print_settings(const struct campaign *c)
 	}
 	if (campaign_any(c, policy_limits_power)) {
 		n = hes_fleet_types(&c->limited, types, HES_KNOWN_TYPES);
-		printf("\npower limits of cap, %.0f %% of the default:", 100 * c->limit_part);
+		fputs("\npower limits of cap:", stdout);
 		for (size_t i = 0; i < n; i++)
 			printf("%s %s %.0f W", i ? "," : "", types[i]->name,
 			       types[i]->power_limit_mw * 1e-3);

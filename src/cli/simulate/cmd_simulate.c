@@ -75,17 +75,16 @@ static const struct opt simulate_opts[] = {
 	{ .name = "sweep", .kind = OPT_FLAG, AT(sweep),
 	  .without = "prefer,plan,show,model-draws,csv",
 	  .help = "replay the policy, " SWEEP_POLICY " without --policy, with each clock of each "
-		  "GPU type, or cap with each power limit, and print the best" },
+		  "GPU type, or cap with each power limit of each, and print the best" },
 	{ .name = "sweep-figure", .kind = OPT_FILE, AT(sweep_figure), .arg = "FILE",
 	  .written = true, .with = "sweep",
 	  .help = "also write the sweep as an SVG file (needs gnuplot)" },
 	{ .name = "static-clocks", .kind = OPT_TEXT, AT(q.static_clocks), .arg = "TYPE=MHZ,...",
 	  .many = true, .without = "sweep",
 	  .help = "clocks of static and static-equal; without it, those of the catalogue" },
-	{ .name = "power-limit", .kind = OPT_DOUBLE, AT(q.limit_pct),
-	  .given = offsetof(struct simulate_opts, q.limit_given), .arg = "PCT",
-	  .def = "55", .min = 1, .max = 100, .without = "sweep",
-	  .help = "power limit of cap, % of each GPU's default" },
+	{ .name = "power-limits", .kind = OPT_TEXT, AT(q.power_limits), .arg = "TYPE=W,...",
+	  .many = true, .without = "sweep",
+	  .help = "power limits of cap; without it, those of the catalogue" },
 	{ .heading = "how it is replayed",
 	  .name = "burst", .kind = OPT_FLAG, AT(q.burst),
 	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its "
@@ -176,12 +175,19 @@ static void command_line(const struct campaign_request *q, const char *jobs, cha
 	const struct {
 		const char *name, *value;
 	} given[] = {
-		{ "fleet", q->fleet },         { "policy", q->policies },
-		{ "prefer", q->prefer },       { "plan", q->plan },
-		{ "store", q->store },         { "predictor", q->predictor },
-		{ "profiles", q->profiles },   { "physics", q->physics },
-		{ "catalogue", q->catalogue }, { "seeds", strcmp(q->seeds, "1") ? q->seeds : NULL },
-		{ "show", q->show },           { "static-clocks", q->static_clocks },
+		{ "fleet", q->fleet },
+		{ "policy", q->policies },
+		{ "prefer", q->prefer },
+		{ "plan", q->plan },
+		{ "store", q->store },
+		{ "predictor", q->predictor },
+		{ "profiles", q->profiles },
+		{ "physics", q->physics },
+		{ "catalogue", q->catalogue },
+		{ "seeds", strcmp(q->seeds, "1") ? q->seeds : NULL },
+		{ "show", q->show },
+		{ "static-clocks", q->static_clocks },
+		{ "power-limits", q->power_limits },
 	};
 
 	snprintf(out, size, "heshare simulate %s%s%s", jobs, q->burst ? " --burst" : "",

@@ -29,15 +29,12 @@ void sweep_print(const struct campaign_sweep *w)
 	char option[400];
 
 	sets_heading(w->sets);
-	printf("%s with each %s%s. Next to a value: its difference from the last row of the "
+	printf("%s with each %s of a GPU type, other types at their best one. Next to a value: its "
+	       "difference from the last row of the "
 	       "block, in %%.\n*: the least product of fleet energy and average completion time, "
 	       "each a mean over the sets of jobs.\n\n"
 	       "%-20s %9s  %12s %5s  %12s %6s  %7s\n",
-	       w->label,
-	       w->policy->limits_power ? "power limit, as a part of the GPUs' default ones"
-				       : "clock of a GPU type",
-	       w->policy->limits_power ? "" : ", other types at their best clock",
-	       w->policy->limits_power ? "" : "GPU type",
+	       w->label, w->policy->limits_power ? "power limit" : "clock", "GPU type",
 	       w->policy->limits_power ? "limit" : "clock", "fleet energy", "", "avg JCT", "",
 	       "product");
 	for (size_t i = 0; i < w->n; i++)
@@ -48,7 +45,7 @@ void sweep_print(const struct campaign_sweep *w)
 
 json_t *sweep_json(const struct campaign_sweep *w)
 {
-	const char *const value = w->policy->limits_power ? "limit_pct" : "clock_mhz";
+	const char *const value = w->policy->limits_power ? "limit_w" : "clock_mhz";
 	json_t *curves = json_array();
 	char option[400];
 
@@ -63,8 +60,7 @@ json_t *sweep_json(const struct campaign_sweep *w)
 							c->v[k].fleet_energy_j, "avg_jct_s",
 							c->v[k].avg_jct_s));
 		json_array_append_new(curves,
-				      json_pack("{s:s*, s:I, s:o}", "gpu_type",
-						*c->name ? c->name : NULL, value,
+				      json_pack("{s:s, s:I, s:o}", "gpu_type", c->name, value,
 						(json_int_t)c->v[c->best].value, "points", points));
 	}
 	sweep_option(w, option, sizeof(option));
