@@ -22,7 +22,7 @@
 
 #include "heshare/err.h"
 
-#define HES_FAIR_MAX_TENANTS  1000000
+#define HES_FAIR_MAX_TENANTS  10000
 #define HES_FAIR_MAX_INTERVAL UINT64_C(1000000000000) /* quanta */
 #define HES_FAIR_MIN_NUMBER   1e-6                    /* of powers and weights */
 #define HES_FAIR_MAX_NUMBER   1e6

@@ -9,10 +9,7 @@
  *
  * Only tenants with work have slices. A tenant that gets work starts at the minimum vruntime of the
  * tenants with work, or at its own if that is greater. Arrivals, departures and changes take effect
- * at the next pick. With more tenants than HES_FAIR_EXACT_TENANTS, a tenant that came or changed
- * gets its slice at once, from the last energy level; the others keep theirs, which would hardly
- * change. All slices are computed again after changes to a quarter of the weights, or after as many
- * picks as there are tenants.
+ * at the next pick, which computes the slices again.
  *
  * A queue has no clock and no lock: the caller measures time, and one thread at a time calls. Only
  * hes_fair_queue_create() and hes_fair_queue_add() allocate memory. A function that fails changes
@@ -30,8 +27,6 @@
 #define HES_FAIR_MAX_ITEMS   UINT64_C(1000000000000) /* in a stream */
 /* of an interval and of a charge: 11 days */
 #define HES_FAIR_MAX_NS UINT64_C(1000000000000000)
-#define HES_FAIR_EXACT_TENANTS \
-	256 /* with work; up to here slices are always those of Algorithm 1 */
 
 struct hes_fair_queue;
 
@@ -98,8 +93,7 @@ struct hes_fair_turn {
 
 /**
  * The tenant that runs next. Until it is charged, or another one gets work, a further pick returns
- * the same tenant. O(1), and after changes sometimes a computation of all slices, about O(n log n),
- * as said at the top: with 10,000 tenants 0.1 us for each change on average.
+ * the same tenant. O(n), and after changes a computation of all slices.
  * @return false: no tenant has work
  */
 bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out);
@@ -122,7 +116,7 @@ int hes_fair_queue_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t *s
 /**
  * Charge the measured time and energy of a turn. A tenant may be charged for its last turn when it
  * has no more work. Charge also the time in which a tenant held the GPU without using it; else it
- * is picked again and again. O(log n).
+ * is picked again and again. O(n).
  * @param time_ns  at most HES_FAIR_MAX_NS
  * @param energy_j not negative; for the sums only
  * @return 0; -ENOENT no such tenant; -EINVAL a number out of range, or the tenant never had a slice

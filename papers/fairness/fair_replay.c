@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "fair/tenant_heap.h"
+#include "tenant_heap.h"
 
 #define MOST_STEPS    UINT64_C(2000000000)
 #define MOST_REQUESTS UINT64_C(200000000)

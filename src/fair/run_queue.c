@@ -1,14 +1,12 @@
 /*
  * run_queue.c - who runs next on a GPU that tenants share by turns; see heshare/fair_queue.h.
  *
- * A tenant is in the heap while it has work. Its slot has its vruntime too, also while it has no
- * work.
+ * A GPU has some hundreds of tenants at most, so a pick looks at all of them.
  *
- * Invariant: no tenant in the heap is below the minimum, which never falls. So a tenant that gets
- * work cannot have saved up turns. The minimum is the first vruntime of the heap, and of the last
- * tenant that had work while the heap is empty. Slices of the slots are those of the tenants in the
- * heap, unless the queue is stale or dated. Of a dated queue, tenants that came or changed have the
- * slice at the level of the last computation.
+ * Invariant: no tenant with work is below the minimum, which never falls. So a tenant that gets
+ * work cannot have saved up turns. The minimum is the least vruntime of the tenants with work, and
+ * of the last tenant that had work while there is none. Slices are those of the tenants with work,
+ * unless the queue is stale.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,13 +17,10 @@
 #include "base/clamp.h"
 #include "fair/fair_request.h"
 #include "fair/slices.h"
-#include "fair/tenant_heap.h"
 #include "heshare/fair_queue.h"
 
-#define NO_SLOT     UINT32_MAX
-#define LEAST_SLOTS 16
-#define MOST_CHANGED \
-	0.25 /* part of the weights; beyond it, slices of a dated queue are computed again */
+#define NO_SLOT      UINT32_MAX
+#define LEAST_SLOTS  16
 #define REBASE_AFTER 0x1p20 /* slices; keeps vruntimes exact to 2^-32 of a slice */
 
 struct stream {
@@ -49,15 +44,11 @@ struct slot {
 
 struct hes_fair_queue {
 	struct hes_fair_queue_config c;
-	struct tenant_heap heap;
-	double floor;         /* the minimum while the heap is empty */
-	bool stale;           /* slices must be computed before the next pick */
-	bool dated;           /* slices were computed for others */
-	double changed;       /* claims that came, went or changed since */
-	uint32_t picks;       /* since, of a dated queue */
-	double claims, level; /* at the last computation: sum of fair_claim(), energy of the next
-				 quantum for its weight; claims 0: none */
-	struct slot *slots;   /* [room], the first n_slots were used */
+	uint32_t n_busy;    /* tenants with work */
+	double floor;       /* the minimum while there are none */
+	bool stale;         /* slices must be computed before the next pick */
+	struct slot *slots; /* [room], the first n_slots were used */
+	double *turns;      /* [room]: vruntime of a tenant with work; INFINITY: it has none */
 	uint32_t n_slots, room;
 	uint32_t free;                /* list of free slots below n_slots; NO_SLOT */
 	struct hes_fair_tenant *busy; /* [room], scratch: tenants with work */
@@ -121,8 +112,7 @@ void hes_fair_queue_destroy(struct hes_fair_queue *q)
 	for (uint32_t i = 0; i < q->n_slots; i++)
 		free(q->slots[i].streams);
 	free(q->slots);
-	free(q->heap.keys);
-	free(q->heap.at);
+	free(q->turns);
 	free(q->busy);
 	free(q->slices);
 	free(q->slices_room);
@@ -147,8 +137,7 @@ static bool queue_grow(struct hes_fair_queue *q)
 	uint32_t room = q->room ? 2 * q->room : LEAST_SLOTS;
 
 	if (!array_grow(&q->slots, room * sizeof(*q->slots)) ||
-	    !array_grow(&q->heap.keys, room * sizeof(*q->heap.keys)) ||
-	    !array_grow(&q->heap.at, room * sizeof(*q->heap.at)) ||
+	    !array_grow(&q->turns, room * sizeof(*q->turns)) ||
 	    !array_grow(&q->busy, room * sizeof(*q->busy)) ||
 	    !array_grow(&q->slices, room * sizeof(*q->slices)) ||
 	    !array_grow(&q->slices_room, fair_slices_room(room)))
@@ -188,26 +177,30 @@ int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t
 				n_streams);
 	}
 	*tenant = slot_take(q);
+	q->turns[*tenant] = INFINITY;
 	q->slots[*tenant] =
 		(struct slot){ .streams = streams, .n_streams = n_streams, .tenant = *t };
 	return 0;
 }
 
-static double queue_minimum(const struct hes_fair_queue *q)
+/* The tenant with work that has the least vruntime, and of these the lowest index; @other than one.
+ * NO_SLOT: there is none. */
+static uint32_t queue_first(const struct hes_fair_queue *q, uint32_t other)
 {
-	return q->heap.n ? q->heap.keys[0].vruntime : q->floor;
+	uint32_t first = NO_SLOT;
+	double least = INFINITY;
+
+	for (uint32_t i = 0; i < q->n_slots; i++)
+		if (q->turns[i] < least && i != other) {
+			least = q->turns[i];
+			first = i;
+		}
+	return first;
 }
 
-/* Quanta of a tenant at the guarantee and the energy level of the last computation. */
-static uint64_t slice_at_level(const struct hes_fair_queue *q, const struct hes_fair_tenant *t)
+static double queue_minimum(const struct hes_fair_queue *q)
 {
-	double phi = q->c.policy->takes_phi ? q->c.phi : 0,
-	       most = (double)(t->demand < q->c.interval ? t->demand : q->c.interval);
-	double guarantee =
-		floor(phi * (double)q->c.interval * fair_claim(q->c.policy, t) / q->claims);
-	double below = ceil(q->level * t->weight / (q->c.policy->equal_time ? 1 : t->power_w));
-
-	return (uint64_t)lesser(greater(greater(guarantee, below), 1), most);
+	return q->n_busy ? q->turns[queue_first(q, NO_SLOT)] : q->floor;
 }
 
 static void slot_set_slice(const struct hes_fair_queue *q, struct slot *s, uint64_t slice)
@@ -216,32 +209,22 @@ static void slot_set_slice(const struct hes_fair_queue *q, struct slot *s, uint6
 	s->slice_ns = (double)(s->slice * q->c.quantum_ns);
 }
 
-/* A tenant with work came, went or changed. With many tenants the others' slices are nearly the
- * same without it. */
-static void queue_date(struct hes_fair_queue *q, const struct hes_fair_tenant *t)
-{
-	q->dated = true;
-	q->changed += fair_claim(q->c.policy, t);
-	q->stale |= q->heap.n <= HES_FAIR_EXACT_TENANTS || q->changed > MOST_CHANGED * q->claims;
-}
-
 static void tenant_arrives(struct hes_fair_queue *q, uint32_t tenant)
 {
 	struct slot *s = &q->slots[tenant];
 
 	s->vruntime = greater(s->vruntime, queue_minimum(q));
-	tenant_heap_push(&q->heap, tenant, s->vruntime);
-	queue_date(q, &s->tenant);
-	if (!q->stale)
-		slot_set_slice(q, s, slice_at_level(q, &s->tenant));
+	q->turns[tenant] = s->vruntime;
+	q->n_busy++;
+	q->stale = true;
 }
 
 static void tenant_departs(struct hes_fair_queue *q, uint32_t tenant)
 {
-	tenant_heap_remove(&q->heap, tenant);
-	if (!q->heap.n)
+	q->turns[tenant] = INFINITY;
+	if (!--q->n_busy)
 		q->floor = q->slots[tenant].vruntime;
-	queue_date(q, &q->slots[tenant].tenant);
+	q->stale = true;
 }
 
 int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_err *err)
@@ -266,13 +249,8 @@ int hes_fair_queue_change(struct hes_fair_queue *q, uint32_t tenant,
 
 	if (rc)
 		return rc;
-	if (s->items) {
-		queue_date(q, &s->tenant);
-		queue_date(q, t);
-	}
 	s->tenant = *t;
-	if (s->items && !q->stale)
-		slot_set_slice(q, s, slice_at_level(q, t));
+	q->stale |= s->items > 0;
 	return 0;
 }
 
@@ -386,32 +364,18 @@ static void queue_slice(struct hes_fair_queue *q)
 		if (q->slots[i].items)
 			q->busy[r.n++] = q->slots[i].tenant;
 	fair_slices_fill(&r, q->slices_room, q->slices);
-	q->claims = 0;
-	q->level = INFINITY;
-	for (uint32_t i = 0; i < q->n_slots; i++) {
-		if (!q->slots[i].items)
-			continue;
-		slot_set_slice(q, &q->slots[i], q->slices[k]);
-		q->claims += fair_claim(q->c.policy, &r.tenants[k]);
-		if (q->slices[k] < r.tenants[k].demand)
-			q->level = lesser(q->level, fair_energy(&r, k, q->slices[k]));
-		k++;
-	}
-	q->stale = q->dated = false;
-	q->changed = 0;
-	q->picks = 0;
+	for (uint32_t i = 0; i < q->n_slots; i++)
+		if (q->slots[i].items)
+			slot_set_slice(q, &q->slots[i], q->slices[k++]);
+	q->stale = false;
 }
 
-/* The turn of the tenant at a place of the heap. */
-static bool queue_turn(struct hes_fair_queue *q, uint32_t place, struct hes_fair_turn *out)
+static bool queue_turn(struct hes_fair_queue *q, uint32_t tenant, struct hes_fair_turn *out)
 {
-	uint32_t tenant;
-
-	if (place >= q->heap.n)
+	if (tenant == NO_SLOT)
 		return false;
-	if (q->stale || (q->dated && ++q->picks > q->heap.n))
+	if (q->stale)
 		queue_slice(q);
-	tenant = q->heap.keys[place].tenant;
 	*out = (struct hes_fair_turn){ tenant, q->slots[tenant].slice,
 				       q->slots[tenant].slice * q->c.quantum_ns };
 	return true;
@@ -419,12 +383,12 @@ static bool queue_turn(struct hes_fair_queue *q, uint32_t place, struct hes_fair
 
 bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out)
 {
-	return queue_turn(q, 0, out);
+	return queue_turn(q, queue_first(q, NO_SLOT), out);
 }
 
 bool hes_fair_queue_second(struct hes_fair_queue *q, struct hes_fair_turn *out)
 {
-	return queue_turn(q, tenant_heap_second(&q->heap), out);
+	return queue_turn(q, queue_first(q, queue_first(q, NO_SLOT)), out);
 }
 
 /* Large vruntimes would lose short turns. Tenants without work that are behind would start at the
@@ -433,9 +397,11 @@ static void queue_rebase(struct hes_fair_queue *q)
 {
 	const double zero = queue_minimum(q);
 
-	for (uint32_t i = 0; i < q->n_slots; i++)
+	for (uint32_t i = 0; i < q->n_slots; i++) {
 		q->slots[i].vruntime = greater(q->slots[i].vruntime - zero, 0);
-	tenant_heap_rebase(&q->heap, zero);
+		if (q->slots[i].items)
+			q->turns[i] = q->slots[i].vruntime;
+	}
 	q->floor = 0;
 }
 
@@ -459,8 +425,8 @@ int hes_fair_queue_charge(struct hes_fair_queue *q, uint32_t tenant, uint64_t ti
 	s->energy_j += energy_j;
 	s->vruntime += (double)time_ns / s->slice_ns;
 	if (s->items)
-		tenant_heap_raise(&q->heap, tenant, s->vruntime);
-	else if (!q->heap.n)
+		q->turns[tenant] = s->vruntime;
+	else if (!q->n_busy)
 		q->floor = greater(q->floor, s->vruntime);
 	if (queue_minimum(q) > REBASE_AFTER)
 		queue_rebase(q);

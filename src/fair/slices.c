@@ -6,10 +6,10 @@
  * energy e(s) = s P / w, which grows with s. So the loop takes, of all quanta of all tenants, the T
  * - sum of guarantees with the least (e, index). All quanta below an energy level are therefore
  * among its first ones. This file finds a level with nearly as many quanta as remain, and not more.
- * A heap deals out the last few in the order of the loop.
+ * The last few are assigned in the order of the loop.
  *
- * Invariant: the level decides only how much work is left for the heap. The same rounded e(s) as in
- * the loop decides which quanta are below it, so that the result equals that of the loop bit for
+ * Invariant: the level decides only how many quanta are left to assign. The same rounded e(s) as
+ * in the loop decides which quanta are below it, so that the result equals that of the loop bit for
  * bit.
  */
 #include "fair/slices.h"
@@ -28,19 +28,13 @@ struct share {
 	double rate;     /* quanta that an energy of 1 buys */
 	double low, cap; /* the guarantee; the demand, at most T */
 	uint64_t slice;  /* quanta so far */
-};
-
-struct entry {
-	double energy;
-	uint32_t tenant;
+	double energy;   /* of them; INFINITY: the tenant takes no more */
 };
 
 struct search {
 	const struct hes_fair_request *r;
 	struct share *shares; /* [n] */
-	struct entry *heap;   /* [n] */
-	size_t n_heap;
-	uint64_t remain; /* quanta not assigned */
+	uint64_t remain;      /* quanta not assigned */
 };
 
 /* Quanta of all tenants below a level where that is taken as continuous, each tenant's moved by
@@ -126,49 +120,28 @@ static bool level_take(struct search *s, double level)
 	return sum <= s->r->interval;
 }
 
-static bool before(const struct entry *a, const struct entry *b)
+static void share_meter(struct search *s, size_t i)
 {
-	return a->energy < b->energy || (a->energy == b->energy && a->tenant < b->tenant);
+	struct share *a = &s->shares[i];
+
+	a->energy = a->slice < (uint64_t)a->cap ? fair_energy(s->r, i, a->slice) : INFINITY;
 }
 
-static void heap_sink(struct search *s, size_t i)
+/* Lines 4 to 9 of Algorithm 1: the next quantum goes to the least energy. */
+static void quanta_deal(struct search *s)
 {
-	struct entry e = s->heap[i];
-
-	for (size_t child; (child = 2 * i + 1) < s->n_heap; i = child) {
-		child += child + 1 < s->n_heap && before(&s->heap[child + 1], &s->heap[child]);
-		if (!before(&s->heap[child], &e))
-			break;
-		s->heap[i] = s->heap[child];
-	}
-	s->heap[i] = e;
-}
-
-static void heap_fill(struct search *s)
-{
-	s->n_heap = 0;
 	for (size_t i = 0; i < s->r->n; i++)
-		if (s->shares[i].slice < (uint64_t)s->shares[i].cap)
-			s->heap[s->n_heap++] =
-				(struct entry){ fair_energy(s->r, i, s->shares[i].slice),
-						(uint32_t)i };
-	for (size_t i = s->n_heap / 2; i--;)
-		heap_sink(s, i);
-}
+		share_meter(s, i);
+	for (; s->remain; s->remain--) {
+		size_t least = 0;
 
-/* Lines 4 to 9 of Algorithm 1. */
-static void heap_assign(struct search *s)
-{
-	heap_fill(s);
-	for (; s->remain && s->n_heap; s->remain--) {
-		struct entry *e = &s->heap[0];
-		struct share *a = &s->shares[e->tenant];
-
-		if (++a->slice < (uint64_t)a->cap)
-			e->energy = fair_energy(s->r, e->tenant, a->slice);
-		else
-			*e = s->heap[--s->n_heap];
-		heap_sink(s, 0);
+		for (size_t i = 1; i < s->r->n; i++)
+			if (s->shares[i].energy < s->shares[least].energy)
+				least = i;
+		if (isinf(s->shares[least].energy))
+			return;
+		s->shares[least].slice++;
+		share_meter(s, least);
 	}
 }
 
@@ -202,20 +175,19 @@ static void search_run(struct search *s, uint64_t *slices)
 	else if (!level_take(s, level_find(s, greater(target - margin, 0), 0.5)) &&
 		 !level_take(s, level_find(s, target, 1)))
 		level_take(s, 0);
-	heap_assign(s);
+	quanta_deal(s);
 	for (size_t i = 0; i < s->r->n; i++)
 		slices[i] = s->shares[i].slice;
 }
 
 size_t fair_slices_room(size_t n)
 {
-	return n * (sizeof(struct share) + sizeof(struct entry));
+	return n * sizeof(struct share);
 }
 
 void fair_slices_fill(const struct hes_fair_request *r, void *room, uint64_t *slices)
 {
-	struct share *shares = room;
-	struct search s = { .r = r, .shares = shares, .heap = (struct entry *)(shares + r->n) };
+	struct search s = { .r = r, .shares = room };
 
 	search_run(&s, slices);
 }

@@ -543,7 +543,7 @@ TEST(bad_numbers_are_refused_and_nothing_is_written)
 	refused(&c, "an interval of");
 	c = example();
 	c.r.n = 0;
-	refused(&c, "0 tenants are outside 1 to 1000000");
+	refused(&c, "0 tenants are outside 1 to 10000");
 	c = example();
 	c.r.policy = NULL;
 	refused(&c, "no policy");

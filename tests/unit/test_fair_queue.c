@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "fair/tenant_heap.h"
 #include "heshare/fair_queue.h"
 #include "unit_test.h"
 
@@ -430,23 +429,6 @@ TEST(short_turns_count_after_a_huge_charge)
 {
 	check_short_turns(false);
 	check_short_turns(true);
-}
-
-/* 2^53 + 4 and 2^53 + 6, less 1, both round to 2^53 + 4. */
-TEST(tenants_that_become_equal_by_rounding_are_ordered_by_index)
-{
-	struct tenant_key keys[2];
-	uint32_t at[10];
-	struct tenant_heap h = { keys, at, 0 };
-
-	tenant_heap_push(&h, 9, 0x1p53 + 4);
-	tenant_heap_push(&h, 3, 0x1p53 + 6);
-	assert_int_equal(h.keys[0].tenant, 9);
-	tenant_heap_rebase(&h, 1);
-	assert_true(h.keys[0].vruntime == h.keys[1].vruntime);
-	assert_int_equal(h.keys[0].tenant, 3);
-	assert_int_equal(at[3], 0);
-	assert_int_equal(at[9], 1);
 }
 
 /* A plain queue: all tenants are scanned, and slices computed at each pick. */

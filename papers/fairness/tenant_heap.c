@@ -1,7 +1,7 @@
 /*
  * tenant_heap.c - tenants with work in the order of their vruntime; see tenant_heap.h.
  */
-#include "fair/tenant_heap.h"
+#include "tenant_heap.h"
 
 #include <stdbool.h>
 

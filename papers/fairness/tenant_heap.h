@@ -5,8 +5,8 @@
  * Invariant: no key is before its parent; at[keys[i].tenant] is i. Ties go to the lowest tenant.
  * The arrays are the owner's, with room for every tenant. Nothing here allocates.
  */
-#ifndef HES_FAIR_TENANT_HEAP_H
-#define HES_FAIR_TENANT_HEAP_H
+#ifndef PAPERS_FAIRNESS_TENANT_HEAP_H
+#define PAPERS_FAIRNESS_TENANT_HEAP_H
 
 #include <stdint.h>
 
