@@ -119,6 +119,8 @@ struct hes_run_job_record {
 	uint64_t planned_mj; /* attributed in the same way as measured energy */
 	uint64_t iterations; /* of the last attempt that ended in this session, by its progress
 				lines; 0: none seen */
+	double clock_mhz, clock_s; /* mean clock of its GPU while that attempt ran, over clock_s;
+				      0 s: not read */
 };
 
 /** The result. Arrays are in the order of the fleet and of the jobs, without those of other nodes.

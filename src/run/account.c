@@ -124,6 +124,19 @@ static void lose(struct run_gpu *g)
 	g->energy.lost_busy |= g->n_running > 0;
 }
 
+static void add_clock(struct run_gpu *g, const struct hes_measured *now)
+{
+	const struct hes_measured x = hes_measured_between(&g->energy.last, now);
+
+	for (uint32_t i = 0; i < g->n_running && x.clock_s > 0; i++) {
+		struct hes_run_job_record *r = &g->running[i]->record;
+		const double mhz_s = r->clock_mhz * r->clock_s + x.clock_mhz * x.clock_s;
+
+		r->clock_s += x.clock_s;
+		r->clock_mhz = mhz_s / r->clock_s;
+	}
+}
+
 static void account(struct run_meter *m, struct run_gpu *g, bool changes)
 {
 	struct run_energy *e = &g->energy;
@@ -147,6 +160,7 @@ static void account(struct run_meter *m, struct run_gpu *g, bool changes)
 	e->missing = !known;
 	if (!known)
 		return;
+	add_clock(g, &now);
 	e->last = now;
 	e->meter_j = now.from == HES_ENERGY_COUNTER ? now.energy_j : e->meter_j + joules;
 	if (!g->n_running && !e->lost_busy) {

@@ -375,6 +375,26 @@ TEST(the_time_left_to_a_job_counts_from_its_first_line_and_before_by_the_plan)
 	assert_int_equal(task_left_us(&b.task[0], 72000000), 40000000);
 }
 
+/* 10 s at 1000 MHz, 10 s without a reading of the clock, then 30 s at 600 MHz. */
+TEST(the_mean_clock_of_a_job_is_that_of_its_gpu_while_it_was_read)
+{
+	static const double clock_s[] = { 10, 10, 40 }, mhz[] = { 1000, 1000, 28000 / 40. };
+	struct busy b;
+
+	begin(&b);
+	for (int i = 0; i < 3; i++) {
+		reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
+						    .seconds = 20 * (i + 1),
+						    .known_s = 20 * (i + 1),
+						    .energy_j = 100 * (i + 1),
+						    .clock_s = clock_s[i],
+						    .clock_mhz = mhz[i] };
+		run_account(&b.meter, &b.gpu);
+	}
+	NEAR(b.task[0].record.clock_s, 40);
+	NEAR(b.task[0].record.clock_mhz, (10 * 1000 + 30 * 600) / 40.);
+}
+
 /* Above idle, the job draws 50 W alone at the default clock. */
 TEST(the_activity_of_a_job_without_a_profile_is_not_known)
 {

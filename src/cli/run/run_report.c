@@ -43,6 +43,9 @@ static void job_row(struct table *t, const struct hes_run_report *r, size_t i)
 		cell_if(planned,
 			cell_energy("planned_j", "pl. en.", (double)r->records[i].planned_mj)),
 		cell_energy("aborted_j", NULL, (double)j->aborted_mj),
+		cell_if(r->records[i].clock_s > 0,
+			cell_count("mean_clock_mhz", "MHz",
+				   (int64_t)(r->records[i].clock_mhz + 0.5))),
 		cell_json("failure", job_failure_json(j, r->run.folder, r->by_node)),
 	};
 
