@@ -48,7 +48,7 @@ def sentences(text):
     text = re.sub(r"`[^`]*`", lambda m: re.sub(r"[.!?]", "", m.group()), text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"^([-*]|\d+\.) ", "", text)
-    return [s for s in re.split(r"(?<=[.!?])[)*\"]*\s+(?=[^a-z])", text) if s.strip()]
+    return [s for s in re.split(r"(?<=[.!?])[)*\"]*\s+(?=[^a-z]|heshare)", text) if s.strip()]
 
 
 def words(text):
