@@ -12,6 +12,9 @@ ETF_PROFILES ?= $(HES_DATA)/etf_jetson_tx2
 HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
+# A step of a target whose output is for those who look for a fault.
+STEP = @tools/step.sh $(BUILD)-logs/$@-
+
 .DEFAULT_GOAL := all
 .PHONY: all build deps demo lab-demo test check bench papers format lint faults fair-shares check-slurm fuzz tsan mutants golden figures portable portable-check deb check-deb install uninstall clean help
 
@@ -29,23 +32,25 @@ build: ## build the program alone: build/src/cli/heshare
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
 	@ninja -C $(BUILD) src/cli/heshare
 
-demo: build ## plan and replay 60 jobs on eight GPUs; leaves reports and a plan in build/demo
-	@tools/deps.sh demo
+demo: ## plan and replay 60 jobs on eight GPUs; leaves reports and a plan in build/demo
+	$(STEP)packages.log "Debian packages" tools/deps.sh build demo
+	$(STEP)build.log "building heshare" $(MAKE) --no-print-directory build
 	@mkdir -p $(DEMO)
-	$(HESHARE) plan $(JOBS) --fleet $(FLEET) --policy $(POLICY) -o $(DEMO)/plan.json >$(DEMO)/plan.txt
-	@printf '\nThe jobs as they arrive:\n'
-	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --report $(DEMO)/arrivals.html
-	@printf '\nAll jobs waiting at time 0, as in %s, as text %s\nReports: %s; as they arrive: %s\n' \
-		$(DEMO)/plan.json $(DEMO)/plan.txt $(DEMO)/report.html $(DEMO)/arrivals.html
-	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --report $(DEMO)/report.html
+	$(STEP)plan.log "planning, as the jobs arrive" $(HESHARE) plan $(JOBS) --fleet $(FLEET) --policy $(POLICY) -o $(DEMO)/plan.json
+	@cp $(BUILD)-logs/$@-plan.log $(DEMO)/plan.txt
+	$(STEP)arrivals.log "replaying by every policy, as the jobs arrive" $(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --report $(DEMO)/arrivals.html
+	@printf '\nBy every policy, all jobs waiting at time 0:\n'
+	@$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --report $(DEMO)/report.html
+	@printf '\nThe report: %s\nAs the jobs arrive: %s; the plan: %s\n' $(DEMO)/report.html $(DEMO)/arrivals.html $(DEMO)/plan.txt
 
 lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 200 x, compare; two minutes
 	@tools/deps.sh build check
 	@HES_LAB=$(abspath $(BUILD))/lab/lab lab/demo
 
-test: ## the tests of one compiler that a change breaks most often: two minutes on two cores
-	@tools/deps.sh build demo check
-	@tools/check.sh --quick
+test: ## the tests of one compiler that a change breaks most often: two minutes on two cores after make
+	$(STEP)packages.log "Debian packages" tools/deps.sh build demo check
+	$(STEP)build.log "building heshare, the lab and the tests" $(MAKE) --no-print-directory all
+	@tools/check.sh --quick $(BUILD)
 
 check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
 	@tools/deps.sh build demo check

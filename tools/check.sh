@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# check.sh [--quick] - every test, in three builds: gcc, clang with AddressSanitizer, UBSan and
-# fuzzers, portable.
+# check.sh - every test, in three builds: gcc, clang with AddressSanitizer, UBSan and fuzzers,
+# portable.
+# check.sh --quick BUILD - what a change breaks most often, in this build, within two minutes.
 #
 # Unit and golden tests run in the first two, all other tests once: those of commands with
-# sanitizers unless they take long. With --quick: what a change breaks most often, in the gcc build
-# alone, within two minutes.
+# sanitizers unless they take long.
 # A build that fails ends the run. A test that fails does not keep the rest from running; it runs
 # once more, alone, after the other tests of its build, and only the second failure counts. The last
 # line sums up all runs and names such tests.
@@ -23,8 +23,7 @@ failed=0
 # run DIR COMPILER SUITES [MESON OPTION]...: build without a warning and run the tests of the suites
 # there
 run() {
-	local dir=$1 compiler=$2 suites=() suite
-	for suite in $3; do suites+=(--suite "$suite"); done
+	local dir=$1 compiler=$2 suites=$3
 	shift 3
 	echo "== $dir: $compiler $*"
 	[ -f "$dir/build.ninja" ] || CC=$compiler meson setup "$dir" -Dwerror=true "$@" \
@@ -32,6 +31,14 @@ run() {
 		{ cat "$dir.log"; exit 1; }
 	rm -f "$dir.log"
 	ninja -C "$dir" --quiet
+	run_tests "$dir" $suites
+}
+
+# run_tests DIR SUITE...
+run_tests() {
+	local dir=$1 suites=() suite
+	shift
+	for suite; do suites+=(--suite "$suite"); done
 	rm -f "$dir"/meson-logs/testlog*
 	meson test -C "$dir" --no-rebuild "${suites[@]}" || run_again "$dir"
 	builds+=("$dir")
@@ -56,7 +63,8 @@ finish() {
 # where that changes no result.
 gcc_options=(-Dpapers=true -Ddebug=false)
 if [ "${1:-}" = --quick ]; then
-	run build-gcc gcc "unit cli lab golden" "${gcc_options[@]}"
+	run_tests "${2:-build}" unit cli lab golden
+	echo "What the tests printed: ${2:-build}/meson-logs/testlog.txt"
 	finish
 fi
 run build-gcc gcc "tree unit golden papers slurm" "${gcc_options[@]}"

@@ -179,3 +179,11 @@ setup() {
 	check -1
 	[ "$output" = 'src/run/other.c:3: sets a state of a task; call a transition of run_task.h' ]
 }
+
+@test "a step of make hides its output unless it fails, and then names the file" {
+	run -0 "$HES_SOURCE_ROOT/tools/step.sh" logs/a.log "doing it" sh -c 'echo noise'
+	[[ "$output" =~ ^"doing it ... "[0-9]+" s"$ ]]
+	[ "$(cat logs/a.log)" = noise ]
+	run -3 "$HES_SOURCE_ROOT/tools/step.sh" logs/b.log "doing it" sh -c 'echo why >&2; exit 3'
+	[ "$output" = $'doing it ... failed with exit status 3:\nwhy\nAll of its output: logs/b.log' ]
+}
