@@ -291,11 +291,12 @@ static int head_end(struct head *h, struct hes_run_report *out, json_t **nodes, 
 	if (!rc)
 		rc = hes_run_report_load(h->q->journal, h->run, h->q->catalogue, h->q->plan,
 					 h->q->jobs, out, err);
+	if (rc)
+		return rc;
 	out->by_node = true;
-	if (!rc)
-		*nodes = json_pack("{s:I, s:I, s:o}", "rounds", (json_int_t)h->rounds,
-				   "planned_again", (json_int_t)h->planned_again, "nodes",
-				   head_nodes_json(h));
+	part_add_observed(h, out);
+	*nodes = json_pack("{s:I, s:I, s:o}", "rounds", (json_int_t)h->rounds, "planned_again",
+			   (json_int_t)h->planned_again, "nodes", head_nodes_json(h));
 	return rc;
 }
 

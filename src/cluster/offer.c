@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "heshare/version.h"
 #include "launch/guard.h"
@@ -162,22 +163,14 @@ int offer_ask(const struct launcher *l, long node, const char *folder, struct of
 	return query.pid > 0 ? 0 : (int)query.pid;
 }
 
-/* All of a descriptor's file as text; free() it. */
+/* All of an answer as text; free() it. NULL: it cannot be read */
 static char *read_all(int fd, bool *endless)
 {
-	off_t size = lseek(fd, 0, SEEK_END);
-	char *text;
-	ssize_t n;
+	char path[32], *text = NULL;
+	size_t n;
 
-	*endless |= size >= ANSWER_MAX_BYTES;
-	if (size < 0 || *endless)
-		return NULL;
-	text = calloc(1, (size_t)size + 1);
-	n = text ? pread(fd, text, (size_t)size, 0) : -1;
-	if (n < 0) {
-		free(text);
-		return NULL;
-	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	*endless |= hes_file_slurp(path, ANSWER_MAX_BYTES - 1, &text, &n, NULL) == -EFBIG;
 	return text;
 }
 

@@ -16,8 +16,10 @@
 #include "base/plural.h"
 #include "base/texts.h"
 #include "cluster/head_state.h"
+#include "run/live.h"
 
 #define STORE_WAIT_MS 5000
+#define GAP_MAX_S     1e9
 #define LIVE_S        20 /* a runner that has written nothing for so long is not alive */
 
 struct part *part_add(struct head *h, const char *node, unsigned round, uint64_t key)
@@ -171,14 +173,20 @@ static int copy_rows(const struct head *h, const struct part *p, const struct ro
 		     struct hes_err *err)
 {
 	const int64_t offset_us = p->run.started_us - h->run->started_us;
+	const bool place = all || !p->placed;
 	struct hes_journal *j = h->q->journal;
-	/* GPUs that an earlier head did not get to write. */
-	int rc = hes_journal_replan(j, h->run->id, p->gpus, p->n_gpus, NULL, 0, err);
+	int rc;
 
+	for (size_t i = 0; i < r->n_jobs; i++) {
+		r->jobs[i].planned_start_us += offset_us;
+		r->jobs[i].planned_end_us += offset_us;
+	}
+	rc = hes_journal_replan(j, h->run->id, p->gpus, p->n_gpus, r->jobs, place ? r->n_jobs : 0,
+				err);
 	if (!rc)
 		rc = copy_attempts(h, r, all ? 0 : p->n_copied, offset_us, err);
 	if (!rc)
-		rc = copy_jobs(h, r, all, offset_us, err);
+		rc = copy_jobs(h, r, place, offset_us, err);
 	for (size_t i = 0; i < p->n_gpus && !rc; i++)
 		rc = copy_gpu(h, p->node, p->gpus[i].gpu, err);
 	for (size_t i = 0; i < r->n_meters && !rc; i++) {
@@ -202,6 +210,7 @@ static void swap_gpus(struct part *p, struct rows *r)
 /* What the rows say holds from now on. */
 static void rows_hold(struct head *h, struct part *p, const struct rows *r, bool settle)
 {
+	p->placed = true;
 	for (size_t i = 0; i < r->n_jobs; i++) {
 		const long job = head_find_job(h, r->jobs[i].job);
 
@@ -296,37 +305,71 @@ int part_sync(struct head *h, struct part *p, bool settle, struct hes_err *err)
 	return rc == -ENOENT ? 0 : rc;
 }
 
-/* --- GPUs without work --- */
+/* --- in the report --- */
 
-static bool has_part(const struct head *h, const char *gpu)
+static uint32_t observed_gpus(const json_t *doc, const char *key, const struct part *p)
+{
+	const json_int_t n = json_integer_value(json_object_get(doc, key));
+
+	return n > 0 && (size_t)n <= p->n_gpus ? (uint32_t)n : 0;
+}
+
+void part_add_observed(const struct head *h, struct hes_run_report *out)
 {
 	for (size_t i = 0; i < h->n_parts; i++) {
-		const size_t length = strlen(h->parts[i].node);
+		const struct part *p = &h->parts[i];
+		json_t *doc = NULL;
+		double gap_s;
 
-		if (h->parts[i].known && strncmp(gpu, h->parts[i].node, length) == 0 &&
-		    gpu[length] == '/')
-			return true;
+		/* Each node has the report of its last part. */
+		if (!p->known || run_live_document(&p->run, "report.json", &doc, NULL))
+			continue;
+		out->clocks_refused += observed_gpus(doc, "clocks_refused", p);
+		out->clocks_missed += observed_gpus(doc, "clocks_missed", p);
+		gap_s = json_number_value(json_object_get(doc, "longest_gap_s"));
+		out->longest_gap_s = gap_s > out->longest_gap_s && gap_s < GAP_MAX_S
+					     ? gap_s
+					     : out->longest_gap_s;
+		json_decref(doc);
 	}
+}
+
+static bool has_part(const struct head *h, const char *node)
+{
+	for (size_t i = 0; i < h->n_parts; i++)
+		if (h->parts[i].known && strcmp(h->parts[i].node, node) == 0)
+			return true;
 	return false;
+}
+
+static int note_idle(const struct head *h, const struct offer *o, const struct offer_gpu *g,
+		     struct hes_err *err)
+{
+	struct hes_run_gpu row = { .measured = true };
+	int rc;
+
+	snprintf(row.gpu, sizeof(row.gpu), "%.*s/%zu", HES_NAME_MAX - 8, o->node, g->index);
+	memcpy(row.gpu_type, g->type, sizeof(row.gpu_type));
+	snprintf(row.uuid, sizeof(row.uuid), "%s", g->uuid);
+	rc = hes_journal_replan(h->q->journal, h->run->id, &row, 1, NULL, 0, err);
+	return rc ? rc : hes_journal_gpu_took(h->q->journal, h->run->id, &row, err);
 }
 
 int part_note_idle(struct head *h, struct hes_err *err)
 {
-	struct hes_run_gpu *v = NULL;
-	size_t n = 0, idle = 0;
-	int rc = hes_journal_gpus(h->q->journal, h->run->id, &v, &n, err);
+	size_t idle = 0;
+	int rc = hes_journal_begin(h->q->journal, err);
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		struct hes_run_gpu none = { .measured = true };
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < h->q->launcher->n; i++) {
+		const struct offer *o = &h->offers[i];
 
-		if (v[i].measured || has_part(h, v[i].gpu))
-			continue;
-		memcpy(none.gpu, v[i].gpu, sizeof(none.gpu));
-		rc = hes_journal_gpu_took(h->q->journal, h->run->id, &none, err);
-		idle++;
+		for (size_t g = 0; o->good && !has_part(h, o->node) && g < o->n && !rc; g++, idle++)
+			rc = note_idle(h, o, &o->gpus[g], err);
 	}
-	free(v);
-	if (idle)
+	rc = hes_journal_end(h->q->journal, rc, err);
+	if (!rc && idle)
 		run_tell(&h->log,
 			 "%zu GPU%s on nodes where no job ran: not measured, and 0 J in the report",
 			 idle, idle == 1 ? " is" : "s are");

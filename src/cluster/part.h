@@ -34,6 +34,7 @@ struct part {
 	enum part_state state;
 	uint64_t key;       /* in the node's journal */
 	bool known;         /* what follows is read */
+	bool placed;        /* GPUs, shares and planned times of its jobs are in our journal */
 	struct hes_run run; /* as the node's journal has it, in our folder */
 	struct hes_run_gpu *gpus;
 	size_t n_gpus;
@@ -62,6 +63,8 @@ void part_over(struct head *h, struct part *p);
 /** Whether the runner of a node that does not answer writes its state; to be called again and
  * again. */
 bool part_lives(struct part *p);
+/** What runners observed and no journal has: clocks and gaps, from their reports. */
+void part_add_observed(const struct head *h, struct hes_run_report *out);
 /** GPUs of nodes that never had a part took no joules that the run knows of. */
 int part_note_idle(struct head *h, struct hes_err *err);
 void part_free_all(struct head *h);

@@ -165,81 +165,6 @@ static int draft_plan(const struct head *h, struct draft *d, struct hes_err *err
 
 /* --- written down --- */
 
-/* The GPU of an offer that a GPU of a fleet is: by its UUID, else by its number. */
-static const struct offer_gpu *offered_gpu(const struct head *h, const struct hes_gpu *g)
-{
-	const long node = launcher_find(h->q->launcher, g->node);
-	const char *slash = strrchr(g->name, '/');
-	const struct offer *o = node < 0 ? NULL : &h->offers[node];
-
-	for (size_t i = 0; o && slash && i < o->n; i++)
-		if (g->uuid[0] ? strcmp(o->gpus[i].uuid, g->uuid) == 0
-			       : o->gpus[i].index == strtoul(slash + 1, NULL, 10))
-			return &o->gpus[i];
-	return NULL;
-}
-
-static void fill_gpu(const struct head *h, const struct hes_gpu *g, const struct hes_queue *q,
-		     struct hes_run_gpu *out)
-{
-	const struct offer_gpu *there = offered_gpu(h, g);
-
-	*out = (struct hes_run_gpu){ .planned_busy_us = hes_queue_busy_us(q) };
-	memcpy(out->gpu, g->name, sizeof(out->gpu));
-	memcpy(out->gpu_type, g->type->name, sizeof(out->gpu_type));
-	snprintf(out->uuid, sizeof(out->uuid), "%s", there ? there->uuid : g->uuid);
-	for (size_t b = 0; b < q->n; b++)
-		out->planned_mj += q->batches[b].energy_mj;
-}
-
-static size_t fill_jobs(const struct hes_plan *plan, const struct hes_fleet *f,
-			const struct hes_jobs *jobs, int64_t offset_us, struct hes_run_job *out)
-{
-	size_t n = 0;
-
-	for (size_t g = 0; g < plan->n_gpus; g++)
-		for (size_t b = 0; b < plan->queues[g].n; b++)
-			for (uint32_t k = 0; k < plan->queues[g].batches[b].n; k++) {
-				const struct hes_placement *p = &plan->queues[g].batches[b].jobs[k];
-				struct hes_run_job *r = &out[n++];
-
-				*r = (struct hes_run_job){ .sm_pct = p->sm_pct,
-							   .planned_start_us =
-								   p->start_us + offset_us,
-							   .planned_end_us =
-								   p->end_us + offset_us };
-				memcpy(r->job, jobs->v[p->job].id, sizeof(r->job));
-				memcpy(r->workload, jobs->v[p->job].workload, sizeof(r->workload));
-				memcpy(r->gpu, f->gpus[g].name, sizeof(r->gpu));
-			}
-	return n;
-}
-
-/* Rows of a round: in a new run all of it, else what changes. */
-static int note_round(const struct head *h, const struct hes_plan *plan, const struct hes_fleet *f,
-		      const struct hes_jobs *jobs, struct hes_err *err)
-{
-	struct hes_run_gpu *gpus = calloc(f->n + 1, sizeof(*gpus));
-	struct hes_run_job *rows = calloc(jobs->n + 1, sizeof(*rows));
-	const int64_t now_us = hes_wall_us() - h->run->started_us;
-	struct hes_journal *j = h->q->journal;
-	int rc = gpus && rows ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs->n);
-	size_t n;
-
-	for (size_t g = 0; g < f->n && !rc; g++)
-		fill_gpu(h, &f->gpus[g], &plan->queues[g], &gpus[g]);
-	n = rc ? 0 : fill_jobs(plan, f, jobs, h->rounds ? now_us : 0, rows);
-	if (!rc)
-		rc = hes_journal_begin(j, err);
-	if (!rc) {
-		rc = hes_journal_replan(j, h->run->id, gpus, f->n, rows, n, err);
-		rc = hes_journal_end(j, rc, err);
-	}
-	free(gpus);
-	free(rows);
-	return rc;
-}
-
 /* A part for each node with work. */
 static int add_parts(struct head *h, const struct draft *d, const struct hes_plan *plan,
 		     const struct hes_fleet *f, const char *path, struct hes_err *err)
@@ -264,7 +189,7 @@ static int add_parts(struct head *h, const struct draft *d, const struct hes_pla
 	return rc;
 }
 
-/* The file is on the disk before a row or a process follows from it. */
+/* The file is on the disk before a process follows from it. */
 static int write_round(struct head *h, const struct draft *d, const struct hes_plan *plan,
 		       const struct hes_fleet *f, struct hes_err *err)
 {
@@ -275,25 +200,32 @@ static int write_round(struct head *h, const struct draft *d, const struct hes_p
 	/* The round is new: what has its name is not heshare's. */
 	remove(path);
 	rc = hes_plan_save(path, plan, f, &d->jobs, err);
-	if (!rc)
-		rc = note_round(h, plan, f, &d->jobs, err);
 	if (rc)
 		return rc;
 	h->rounds++;
 	return add_parts(h, d, plan, f, path, err);
 }
 
-/* Whether every GPU with work is there, by its UUID, else by its number and type. */
+/* Whether a GPU of the plan is there: by its UUID, else by its number and type. */
+static bool is_there(const struct head *h, const struct hes_gpu *g)
+{
+	const long node = launcher_find(h->q->launcher, g->node);
+	const char *slash = strrchr(g->name, '/');
+	const struct offer *o = node < 0 ? NULL : &h->offers[node];
+
+	for (size_t i = 0; o && slash && i < o->n; i++)
+		if (g->uuid[0] ? strcmp(o->gpus[i].uuid, g->uuid) == 0
+			       : o->gpus[i].index == strtoul(slash + 1, NULL, 10) &&
+					 strcmp(o->gpus[i].type, g->type->name) == 0)
+			return true;
+	return false;
+}
+
 static bool plan_fits(const struct head *h)
 {
-	for (size_t g = 0; g < h->q->fleet->n; g++) {
-		const struct hes_gpu *gpu = &h->q->fleet->gpus[g];
-		const struct offer_gpu *there = offered_gpu(h, gpu);
-
-		if (h->q->plan->queues[g].n &&
-		    (!there || (!gpu->uuid[0] && strcmp(there->type, gpu->type->name) != 0)))
+	for (size_t g = 0; g < h->q->fleet->n; g++)
+		if (h->q->plan->queues[g].n && !is_there(h, &h->q->fleet->gpus[g]))
 			return false;
-	}
 	return true;
 }
 

@@ -220,33 +220,39 @@ static bool read_live(const json_t *doc, struct hes_run_live *l)
 	return good;
 }
 
-/* Jobs may reach the folder: no link is followed and no pipe waited for. */
-static int open_live(const char *folder, struct hes_err *err)
+int run_live_document(const struct hes_run *run, const char *name, json_t **out,
+		      struct hes_err *err)
 {
 	struct hes_job_folder f = { .fd = -1 };
-	int fd = hes_job_folder_open(&f, folder, err);
+	char path[32];
+	json_t *doc = NULL;
+	int rc = hes_job_folder_open(&f, run->folder, err), fd;
 
-	if (!fd)
-		fd = hes_job_file_read(&f, LIVE_FILE, err);
+	if (rc)
+		return rc;
+	fd = hes_job_file_read(&f, name, err);
 	hes_job_folder_close(&f);
-	return fd;
+	if (fd < 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	rc = hes_json_load(path, LIVE_MAX_BYTES, &doc, err);
+	close(fd);
+	if (!rc && json_integer_value(json_object_get(doc, "run")) != run->id) {
+		json_decref(doc);
+		return hes_fail(err, -ENOENT, "%s/%s: of another run", run->folder, name);
+	}
+	if (!rc)
+		*out = doc;
+	return rc;
 }
 
 int hes_run_live_load(const struct hes_run *run, struct hes_run_live *out, struct hes_err *err)
 {
 	struct hes_run_live l = { 0 };
-	char path[32];
 	json_t *doc = NULL;
-	int fd = open_live(run->folder, err), rc = fd < 0 ? fd : 0;
+	int rc = run_live_document(run, LIVE_FILE, &doc, err);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!rc)
-		rc = hes_json_load(path, LIVE_MAX_BYTES, &doc, err);
-	if (fd >= 0)
-		close(fd);
-	if (!rc && json_integer_value(json_object_get(doc, "run")) != run->id)
-		rc = hes_fail(err, -ENOENT, "%s/" LIVE_FILE ": of another run", run->folder);
-	else if (!rc && !read_live(doc, &l))
+	if (!rc && !read_live(doc, &l))
 		rc = hes_fail(err, -EINVAL, "%s/" LIVE_FILE ": not a run's state", run->folder);
 	json_decref(doc);
 	if (rc)

@@ -221,6 +221,36 @@ on_road() {
 	[ "$(head -2 ends | cut -d' ' -f3 | sort -u)" = 0 ]
 }
 
+@test "clocks that a node refuses are counted; a store that is locked does not end --resume" {
+	on_road nodes
+	cat >script <<-'END'
+		"$HESHARE" plan jobs.csv --gpus $gpus --policy joint --budget 100 -o plan.json
+		vgpu-fault all:no-permission
+		"$HESHARE" run plan.json --launcher $gpus -c '[ {job} = a ] || [ -e again ]' --retries 0 --early-ok
+		jq -c '[.clocks_refused, .jobs_failed]' plan.run/report.json
+		: >again
+		env -u LD_PRELOAD python3 -c '
+		import os, sqlite3, time
+		d = sqlite3.connect("store.db", isolation_level=None)
+		d.execute("BEGIN IMMEDIATE")
+		open("locked", "w")
+		while "it is tried again" not in open("messages").read():
+		    time.sleep(0.05)
+		d.execute("COMMIT")' &
+		until [ -e locked ]; do sleep 0.1; done
+		"$HESHARE" run plan.json --launcher $gpus --resume -c true --early-ok 2>messages
+		echo "status $?"
+	END
+	sed -i 's/^\t*//' script
+	: >messages
+	export gpus
+	run in_lab bash script
+	echo "$output"
+	[[ "$output" == *'[1,1]'*'status 0' ]]
+	grep -q 'another program has been writing to it for .* it is tried again' messages
+	jq -e '.jobs_done + .jobs_early == 2' plan.run/report.json
+}
+
 @test "pipes and links in place of a node's files, and of the run's, hold nobody up" {
 	echo good >hosts
 	in_lab "$HESHARE" plan jobs.csv --gpus ssh:hosts --policy exclusive -o plan.json
