@@ -94,7 +94,7 @@ refused() {
 	run -0 "$HESHARE" simulate one.csv --fleet one.yaml -p pwr
 	[[ "${lines[0]}" == "1 job on 1 GPU (one), modelled" ]]
 	run -0 "$HESHARE" plan one.csv --fleet one.yaml --policy pwr
-	[[ "$output" == *$'\npwr: 1 job on 1 GPU\n'* ]]
+	[[ "$output" == *$'\npwr: 1 job on 1 GPU (1 A100-SXM-80)\n'* ]]
 }
 
 @test "a plan is compared with policies, and what it names must exist" {
@@ -193,7 +193,7 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	"$HESHARE" simulate d.csv "${FLEET[@]}" -p exclusive --no-timing >out.txt
 	grep -q 'fleet energy *missed$' out.txt
 	[ "$(awk '$1 == "exclusive" { print $NF }' out.txt)" = 1 ]
-	"$HESHARE" simulate d.csv "${FLEET[@]}" -p exclusive --no-timing --wide >out.txt
+	COLUMNS=200 "$HESHARE" simulate d.csv "${FLEET[@]}" -p exclusive --no-timing --wide >out.txt
 	grep -q 'util % *missed *JCT off %' out.txt
 	[ "$(awk '$1 == "exclusive" { print $(NF - 2) }' out.txt)" = 1 ]
 	"$HESHARE" simulate d.csv "${FLEET[@]}" -p random --seeds 1..2 --no-timing >out.txt

@@ -12,27 +12,20 @@
 #include "base/plural.h"
 #include "base/quantity.h"
 #include "base/visible.h"
+#include "cli/cli.h"
 #include "cli/simulate/campaign_out.h"
 #include "cli/inputs/inputs.h"
 #include "cli/terminal.h"
 
-#define BRIEF_WIDTH 80
 #define MAX_COLUMNS 16
 
-struct column {
-	const struct figure *figure;
-	int value, change; /* widths; change 0: none */
-};
-
-struct table {
+/* What is shown of a campaign. */
+struct shown {
 	const struct campaign *c;
 	struct hes_report_policy *rows; /* owned */
 	size_t reference;               /* in rows */
-	char **labels;                  /* owned, printable */
-	int label;                      /* width */
-	struct column columns[MAX_COLUMNS];
+	const struct figure *columns[MAX_COLUMNS];
 	size_t n;
-	int gap;
 };
 
 struct spread {
@@ -53,8 +46,8 @@ static struct spread over_seeds(const struct campaign *c, size_t who, const stru
 				c->n_seeds > 1 ? sqrt(squares / (double)(c->n_seeds - 1)) : 0 };
 }
 
-static const char *cell_text(const struct campaign *c, const struct figure *f, double v,
-			     char out[HES_QUANTITY_MAX])
+static const char *figure_text(const struct campaign *c, const struct figure *f, double v,
+			       char out[HES_QUANTITY_MAX])
 {
 	strcpy(out, "-");
 	if (!isfinite(v))
@@ -70,7 +63,7 @@ static const char *cell_text(const struct campaign *c, const struct figure *f, d
 }
 
 /* "-13", "+120" %; nothing for the reference. */
-static const char *change_text(const struct table *t, size_t who, const struct figure *f,
+static const char *change_text(const struct shown *t, size_t who, const struct figure *f,
 			       char out[HES_QUANTITY_MAX])
 {
 	const double base = over_seeds(t->c, t->reference, f).mean,
@@ -82,31 +75,6 @@ static const char *change_text(const struct table *t, size_t who, const struct f
 	return out;
 }
 
-static int wider(int width, const char *text)
-{
-	return (int)strlen(text) > width ? (int)strlen(text) : width;
-}
-
-static struct column measure_column(const struct table *t, const struct figure *f)
-{
-	struct column col = { .figure = f };
-	const bool changes = f->brief && f->unit != FIGURE_COUNT && t->c->n_who > 1;
-	char text[HES_QUANTITY_MAX];
-
-	for (size_t w = 0; w < t->c->n_who; w++) {
-		const struct spread s = over_seeds(t->c, w, f);
-
-		col.value = wider(col.value, cell_text(t->c, f, s.mean, text));
-		col.value = wider(col.value, cell_text(t->c, f, s.sd, text));
-		if (changes)
-			col.change = wider(col.change, change_text(t, w, f, text));
-	}
-	/* A heading may take the room of the changes, too. */
-	if (col.value + (col.change ? 1 + col.change : 0) < (int)strlen(f->head))
-		col.value = (int)strlen(f->head) - (col.change ? 1 + col.change : 0);
-	return col;
-}
-
 /* Missed deadlines only where there are any to miss. */
 static bool is_column(const struct campaign *c, const struct figure *f, bool wide, bool timing)
 {
@@ -114,57 +82,17 @@ static bool is_column(const struct campaign *c, const struct figure *f, bool wid
 	       (strcmp(f->key, CAMPAIGN_MISSED) != 0 || hes_jobs_due(c->jobs) > 0);
 }
 
-static int column_width(const struct table *t, size_t i)
-{
-	return t->gap + t->columns[i].value + (t->columns[i].change ? 1 + t->columns[i].change : 0);
-}
-
-static int measure_labels(struct table *t)
-{
-	t->labels = calloc(t->c->n_who + 1, sizeof(*t->labels));
-	t->label = (int)strlen("policy");
-	for (size_t w = 0; t->labels && w < t->c->n_who; w++) {
-		char label[2 * HES_NAME_MAX];
-		size_t size;
-		FILE *f = open_memstream(&t->labels[w], &size);
-
-		if (!f)
-			return -ENOMEM;
-		contender_label(&t->c->who[w], label, sizeof(label));
-		hes_visible_put(f, 0, label);
-		if (fclose(f))
-			return -ENOMEM;
-		t->label = wider(t->label, t->labels[w]);
-	}
-	return t->labels ? 0 : -ENOMEM;
-}
-
-static int table_init(struct table *t, const struct campaign *c, bool wide, bool timing,
+static int shown_init(struct shown *t, const struct campaign *c, bool wide, bool timing,
 		      struct hes_err *err)
 {
-	int width;
-
-	*t = (struct table){ .c = c, .rows = campaign_rows(c), .gap = 2 };
-	if (!t->rows || measure_labels(t))
+	*t = (struct shown){ .c = c, .rows = campaign_rows(c) };
+	if (!t->rows)
 		return hes_fail(err, -ENOMEM, "out of memory for the table");
 	t->reference = hes_report_reference(t->rows, c->n_who);
-	width = t->label;
 	for (const struct figure *f = campaign_figures; f->key; f++)
-		if (is_column(c, f, wide, timing)) {
-			t->columns[t->n++] = measure_column(t, f);
-			width += column_width(t, t->n - 1);
-		}
-	if (!wide && width > BRIEF_WIDTH)
-		t->gap = 1;
+		if (is_column(c, f, wide, timing))
+			t->columns[t->n++] = f;
 	return 0;
-}
-
-static void table_finish(struct table *t)
-{
-	for (size_t w = 0; t->labels && w < t->c->n_who; w++)
-		free(t->labels[w]);
-	free(t->labels);
-	free(t->rows);
 }
 
 /* Smaller is better, whatever the figure's own sense. */
@@ -182,75 +110,54 @@ static bool is_best(const struct campaign *c, size_t who, const struct figure *f
 	return f->better && c->n_who > 1 && cost(f, over_seeds(c, who, f).mean) <= best;
 }
 
-/* Bold where it is the column's best. */
-static void print_cell(const struct table *t, size_t who, const struct column *col, bool last)
+/* The best of a column is bold, and next to a value is its difference from the reference. */
+static void policy_row(struct table *out, const struct shown *t, size_t who)
 {
-	const bool bold = terminal_is_styled(STDOUT_FILENO) && is_best(t->c, who, col->figure);
-	char text[HES_QUANTITY_MAX];
+	char label[2 * HES_NAME_MAX], text[MAX_COLUMNS][HES_QUANTITY_MAX],
+		change[MAX_COLUMNS][HES_QUANTITY_MAX];
+	struct cell row[1 + MAX_COLUMNS] = { cell_text(NULL, "policy", label) };
 
-	printf("%*s%s%*s%s", t->gap, "", bold ? "\033[1m" : "", col->value,
-	       cell_text(t->c, col->figure, over_seeds(t->c, who, col->figure).mean, text),
-	       bold ? "\033[0m" : "");
-	if (col->change && (!last || who != t->reference))
-		printf(" %-*s", last ? 0 : col->change, change_text(t, who, col->figure, text));
+	contender_label(&t->c->who[who], label, sizeof(label));
+	for (size_t i = 0; i < t->n; i++) {
+		const struct figure *f = t->columns[i];
+		struct cell *c = &row[1 + i];
+
+		*c = cell_shown(cell_count(NULL, f->head, 0),
+				figure_text(t->c, f, over_seeds(t->c, who, f).mean, text[i]));
+		c->bold = terminal_is_styled(STDOUT_FILENO) && is_best(t->c, who, f);
+		if (f->brief && f->unit != FIGURE_COUNT && t->c->n_who > 1)
+			c->note = change_text(t, who, f, change[i]);
+	}
+	table_row(out, row, 1 + t->n);
 }
 
-static void print_spread(const struct table *t, size_t who, size_t from, size_t to)
+static void spread_row(struct table *out, const struct shown *t, size_t who)
 {
-	char text[HES_QUANTITY_MAX];
+	struct cell row[1 + MAX_COLUMNS] = { cell_text(NULL, "policy", "  +-") };
+	char text[MAX_COLUMNS][HES_QUANTITY_MAX];
 	bool any = false;
 
-	for (size_t i = from; i < to; i++)
-		any = any || (strcmp(t->columns[i].figure->key, CAMPAIGN_TIMING) != 0 &&
-			      over_seeds(t->c, who, t->columns[i].figure).sd > 0);
-	if (!any)
-		return;
-	printf("%-*s", t->label, "  +-");
-	for (size_t i = from; i < to; i++) {
-		const struct column *col = &t->columns[i];
+	for (size_t i = 0; i < t->n; i++) {
+		const struct figure *f = t->columns[i];
+		const double sd = over_seeds(t->c, who, f).sd;
 
-		printf("%*s%*s", t->gap, "", col->value,
-		       cell_text(t->c, col->figure, over_seeds(t->c, who, col->figure).sd, text));
-		if (i + 1 < to)
-			printf("%*s", col->change ? 1 + col->change : 0, "");
+		any = any || (strcmp(f->key, CAMPAIGN_TIMING) != 0 && sd > 0);
+		row[1 + i] =
+			cell_shown(cell_count(NULL, f->head, 0), figure_text(t->c, f, sd, text[i]));
 	}
-	putchar('\n');
+	if (any)
+		table_row(out, row, 1 + t->n);
 }
 
-static void print_block(const struct table *t, size_t from, size_t to)
+static void print_table(const struct shown *t)
 {
-	printf("%-*s", t->label, "policy");
-	for (size_t i = from; i < to; i++) {
-		const struct column *col = &t->columns[i];
-		const int head = wider(col->value, col->figure->head);
+	struct table out = { 0 };
 
-		printf("%*s%*s%*s", t->gap, "", head, col->figure->head,
-		       i + 1 < to ? column_width(t, i) - t->gap - head : 0, "");
-	}
-	putchar('\n');
 	for (size_t w = 0; w < t->c->n_who; w++) {
-		printf("%-*s", t->label, t->labels[w]);
-		for (size_t i = from; i < to; i++)
-			print_cell(t, w, &t->columns[i], i + 1 == to);
-		putchar('\n');
-		print_spread(t, w, from, to);
+		policy_row(&out, t, w);
+		spread_row(&out, t, w);
 	}
-}
-
-/* Columns that do not fit follow below, with the policies again. */
-static void print_table(const struct table *t)
-{
-	const int most = terminal_width();
-
-	for (size_t from = 0, to; from < t->n; from = to) {
-		int width = t->label + column_width(t, from);
-
-		for (to = from + 1; to < t->n && column_width(t, to) <= most - width; to++)
-			width += column_width(t, to);
-		if (from)
-			putchar('\n');
-		print_block(t, from, to);
-	}
+	cli_print_table(&out, stdout, 0);
 }
 
 static void print_names(const char *what, const json_t *names)
@@ -285,9 +192,10 @@ static const char *arrivals(const struct hes_jobs *jobs)
 	return jobs->n > 1 ? ", all at time 0," : "";
 }
 
-static void print_heading(const struct table *t)
+static void print_heading(const struct shown *t)
 {
 	const struct campaign *c = t->c;
+	char label[2 * HES_NAME_MAX];
 
 	printf("%zu job%s%s on %zu GPU%s (", c->jobs->n, hes_s(c->jobs->n), arrivals(c->jobs),
 	       c->fleet->n, hes_s(c->fleet->n));
@@ -295,8 +203,12 @@ static void print_heading(const struct table *t)
 	fputs("), modelled", stdout);
 	if (c->n_seeds > 1)
 		printf(", mean over %zu seeds, below it the standard deviation", c->n_seeds);
-	if (c->n_who > 1)
-		printf("\nNext to a value: its difference from %s, in %%", t->labels[t->reference]);
+	if (c->n_who > 1) {
+		contender_label(&c->who[t->reference], label, sizeof(label));
+		fputs("\nNext to a value: its difference from ", stdout);
+		hes_visible_put(stdout, 0, label);
+		fputs(", in %", stdout);
+	}
 	fputs("\n\n", stdout);
 }
 
@@ -335,9 +247,9 @@ void campaign_print_settings(const struct campaign *c)
 
 int campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err)
 {
-	struct table t;
+	struct shown t;
 	char sentence[HES_REPORT_SENTENCE];
-	int rc = table_init(&t, c, wide, timing, err);
+	int rc = shown_init(&t, c, wide, timing, err);
 
 	if (!rc) {
 		print_heading(&t);
@@ -349,6 +261,6 @@ int campaign_print_table(const struct campaign *c, bool wide, bool timing, struc
 		if (hes_report_sentence(t.rows, c->n_who, sentence, sizeof(sentence)))
 			printf("\n%s.\n", sentence);
 	}
-	table_finish(&t);
+	free(t.rows);
 	return rc;
 }

@@ -10,47 +10,60 @@
 #include "app/campaign_draws.h"
 #include "base/plural.h"
 #include "base/visible.h"
+#include "cli/cli.h"
 #include "cli/simulate/campaign_out.h"
 
-static void put_label(const struct contender *w, int width)
+static void put_label(const struct contender *w)
 {
 	char label[2 * HES_NAME_MAX];
 
 	contender_label(w, label, sizeof(label));
 	hes_visible_put(stdout, 0, label);
-	printf("%*s", width > (int)strlen(label) ? width - (int)strlen(label) : 0, "");
 }
 
-static void put_pct(const char *before, int width, long pct)
+/* "+3", "0" */
+static const char *pct_text(char out[16], long pct)
 {
-	printf(pct ? "%s%+*ld" : "%s%*ld", before, width, pct);
+	snprintf(out, 16, pct ? "%+ld" : "%ld", pct);
+	return out;
 }
 
-static void put_range(struct draws_range r)
+/* A median with "low to high" next to it. */
+static struct cell range_cell(const char *heading, struct draws_range r, char text[16],
+			      char note[40])
 {
-	put_pct("  ", 5, r.median);
-	put_pct("  ", 4, r.low);
-	put_pct(" to ", 4, r.high);
+	char low[16], high[16];
+
+	snprintf(note, 40, "%s to %s", pct_text(low, r.low), pct_text(high, r.high));
+	return cell_noted(cell_shown(cell_count(NULL, heading, 0), pct_text(text, r.median)), note);
 }
 
-static void print_row(const struct campaign *c, size_t who, size_t reference, int width, double *v)
+static void draws_row(struct table *t, const struct campaign *c, size_t who, size_t reference,
+		      double *v)
 {
-	put_label(&c->who[who], width);
-	put_range(draws_change(c, who, reference, draws_time, v));
-	put_range(draws_change(c, who, reference, draws_energy, v));
-	printf("  %4zu\n", draws_best(c, who));
+	char label[2 * HES_NAME_MAX], text[2][16], note[2][40];
+
+	contender_label(&c->who[who], label, sizeof(label));
+	const struct cell row[] = {
+		cell_text(NULL, "policy", label),
+		range_cell("avg JCT", draws_change(c, who, reference, draws_time, v), text[0],
+			   note[0]),
+		range_cell("fleet energy", draws_change(c, who, reference, draws_energy, v),
+			   text[1], note[1]),
+		cell_count(NULL, "best", (int64_t)draws_best(c, who)),
+	};
+	TABLE_ROW(t, row);
 }
 
 /* "18 % less time (14 to 22 %)", "the same time (-1 to +2 %)" */
 static void print_change(const char *noun, struct draws_range r)
 {
 	const bool less = r.median < 0;
+	char low[16], high[16];
 
 	if (!r.median) {
-		printf("the same %s (", noun);
-		put_pct("", 0, r.low);
-		put_pct(" to ", 0, r.high);
-		fputs(" %)", stdout);
+		printf("the same %s (%s to %s %%)", noun, pct_text(low, r.low),
+		       pct_text(high, r.high));
 		return;
 	}
 	printf("%ld %% %s %s (%ld to %ld %%)", labs(r.median), less ? "less" : "more", noun,
@@ -59,13 +72,13 @@ static void print_change(const char *noun, struct draws_range r)
 
 static void print_sentence(const struct campaign *c, size_t best, size_t rival, double *v)
 {
-	put_label(&c->who[best], 0);
+	put_label(&c->who[best]);
 	printf(" needs ");
 	print_change("average completion time", draws_change(c, best, rival, draws_time, v));
 	printf(" and ");
 	print_change("fleet energy", draws_change(c, best, rival, draws_energy, v));
 	printf(" than ");
-	put_label(&c->who[rival], 0);
+	put_label(&c->who[rival]);
 	printf(" over the model's uncertainty; it is the best policy in %zu of %zu draw%s.\n",
 	       draws_best(c, best), c->n_draws, hes_s(c->n_draws));
 }
@@ -75,8 +88,7 @@ int campaign_print_draws(const struct campaign *c, struct hes_err *err)
 	struct hes_report_policy *rows = campaign_rows(c);
 	double *v = calloc(c->n_draws, sizeof(*v));
 	size_t reference, best, rival;
-	int width = (int)strlen("policy");
-	char label[2 * HES_NAME_MAX];
+	struct table t = { 0 };
 
 	if (!rows || !v) {
 		free(rows);
@@ -84,20 +96,14 @@ int campaign_print_draws(const struct campaign *c, struct hes_err *err)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	}
 	reference = hes_report_reference(rows, c->n_who);
-	for (size_t w = 0; w < c->n_who; w++) {
-		contender_label(&c->who[w], label, sizeof(label));
-		width = (int)strlen(label) > width ? (int)strlen(label) : width;
-	}
-	contender_label(&c->who[reference], label, sizeof(label));
 	printf("\n%zu draw%s of the GPU model's uncertain parameters. Difference from ", c->n_draws,
 	       hes_s(c->n_draws));
-	hes_visible_put(stdout, 0, label);
-	printf(" in %%:\nmedian, 5th to 95th percentile. best: draws with the least product of "
-	       "both.\n\n"
-	       "%-*s  %21s  %21s  %4s\n",
-	       width, "policy", "avg JCT", "fleet energy", "best");
+	put_label(&c->who[reference]);
+	puts(" in %:\nmedian, 5th to 95th percentile. best: draws with the least product of "
+	     "both.\n");
 	for (size_t w = 0; w < c->n_who; w++)
-		print_row(c, w, reference, width, v);
+		draws_row(&t, c, w, reference, v);
+	cli_print_table(&t, stdout, 0);
 	best = hes_report_best(rows, c->n_who);
 	rival = hes_report_rival(rows, c->n_who, best);
 	if (rival < c->n_who) {

@@ -9,6 +9,7 @@
 #include "base/plural.h"
 #include "base/quantity.h"
 #include "base/visible.h"
+#include "cli/cli.h"
 #include "cli/simulate/campaign_out.h"
 
 static double jct_of(const struct hes_totals *t)
@@ -61,19 +62,32 @@ void sets_heading(const struct campaign_sets *s)
 	puts("), modelled");
 }
 
-static void print_difference(const struct compared *x, size_t who, const struct compared_figure *f)
+static void policy_row(struct table *t, const struct compared *x, size_t who)
 {
-	const struct compared_difference d = compared_difference(x, who, f->of);
-	char text[HES_QUANTITY_MAX], range[40] = "";
+	char label[2 * HES_NAME_MAX], text[N_FIGURES][HES_QUANTITY_MAX], note[N_FIGURES][64];
+	struct cell row[2 + N_FIGURES] = { cell_text(NULL, "policy", label) };
+	size_t n = 1;
 
-	f->text(text, f->of(&x->rows[who].realised) * f->unit);
-	if (who == x->reference) {
-		printf("  %11s %5s %-14s", text, "", "");
-		return;
+	contender_label(&x->c->who[who], label, sizeof(label));
+	for (size_t i = 0; i < N_FIGURES; i++) {
+		const struct compared_figure *f = &compared_figures[i];
+		const struct compared_difference d = compared_difference(x, who, f->of);
+
+		if (!f->head)
+			continue;
+		snprintf(note[i], sizeof(note[i]), "%+.1f", d.mean);
+		if (isfinite(d.low))
+			snprintf(note[i], sizeof(note[i]), "%+.1f (%+.1f to %+.1f)", d.mean, d.low,
+				 d.high);
+		row[n++] = cell_noted(
+			cell_shown(cell_count(NULL, f->head, 0),
+				   f->text(text[i], f->of(&x->rows[who].realised) * f->unit)),
+			who == x->reference ? NULL : note[i]);
 	}
-	if (isfinite(d.low))
-		snprintf(range, sizeof(range), "%+.1f to %+.1f", d.low, d.high);
-	printf("  %11s %+5.1f %-14s", text, d.mean, range);
+	row[n++] = cell_shown(
+		cell_count(NULL, "no more", (int64_t)compared_no_more(x, who, x->reference)),
+		who == x->reference ? "" : NULL);
+	table_row(t, row, n);
 }
 
 /* "joint:balanced: no policy of another method needs no more of both on any of 10 sets." */
@@ -103,35 +117,19 @@ static void print_comparison(const struct compared *x)
 {
 	const size_t best = hes_report_best(x->rows, x->n_who);
 	char label[2 * HES_NAME_MAX], sentence[HES_REPORT_SENTENCE];
-	int width = (int)strlen("policy");
+	struct table t = { 0 };
 
-	for (size_t w = 0; w < x->n_who; w++) {
-		contender_label(&x->c->who[w], label, sizeof(label));
-		width = (int)strlen(label) > width ? (int)strlen(label) : width;
-	}
 	contender_label(&x->c->who[x->reference], label, sizeof(label));
 	fputs("Means over the sets of jobs. Next to each: the mean of its differences, set by set, "
 	      "from\n",
 	      stdout);
 	hes_visible_put(stdout, 0, label);
-	printf(" in %%, with the 95 %% interval of that mean. no more: sets on which the policy "
-	       "needs\nno more fleet energy and no more average completion time.\n\n%-*s",
-	       width, "policy");
-	for (size_t f = 0; f < N_FIGURES; f++)
-		if (compared_figures[f].head)
-			printf("  %11s %5s %-14s", compared_figures[f].head, "", "");
-	puts("  no more");
-	for (size_t w = 0; w < x->n_who; w++) {
-		contender_label(&x->c->who[w], label, sizeof(label));
-		hes_visible_put(stdout, 0, label);
-		printf("%*s", width - (int)strlen(label), "");
-		for (size_t f = 0; f < N_FIGURES; f++)
-			if (compared_figures[f].head)
-				print_difference(x, w, &compared_figures[f]);
-		if (w != x->reference)
-			printf("  %7zu", compared_no_more(x, w, x->reference));
-		putchar('\n');
-	}
+	fputs(" in %, with the 95 % interval of that mean. no more: sets on which the policy "
+	      "needs\nno more fleet energy and no more average completion time.\n\n",
+	      stdout);
+	for (size_t w = 0; w < x->n_who; w++)
+		policy_row(&t, x, w);
+	cli_print_table(&t, stdout, 0);
 	if (hes_report_sentence(x->rows, x->n_who, sentence, sizeof(sentence))) {
 		printf("\n%s.\n", sentence);
 		print_dominated(x, best);

@@ -3,42 +3,51 @@
  */
 #include <stdio.h>
 
-#include "base/quantity.h"
+#include "cli/cli.h"
 #include "cli/simulate/campaign_out.h"
 
-static void print_curve(const struct sweep_curve *c, const char *unit)
+static void curve_rows(struct table *t, const struct campaign_sweep *w, const struct sweep_curve *c)
 {
 	const struct sweep_point *base = &c->v[c->n - 1];
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct sweep_point *p = &c->v[i];
-		char energy[HES_QUANTITY_MAX], jct[HES_QUANTITY_MAX];
+		char setting[32], energy[32], jct[32], product[32];
 
-		printf("%-20s %5u %-3s  %12s %+5.1f  %12s %+6.1f  %+6.1f%s\n", c->name, p->value,
-		       unit, hes_energy_text(energy, p->fleet_energy_j * 1e3),
-		       100 * (p->fleet_energy_j / base->fleet_energy_j - 1),
-		       hes_time_text(jct, p->avg_jct_s * 1e6),
-		       100 * (p->avg_jct_s / base->avg_jct_s - 1),
-		       100 * (sweep_product(p) / sweep_product(base) - 1),
-		       i == c->best ? "  *" : "");
+		snprintf(setting, sizeof(setting), "%u %s", p->value, w->unit);
+		snprintf(energy, sizeof(energy), "%+.1f",
+			 100 * (p->fleet_energy_j / base->fleet_energy_j - 1));
+		snprintf(jct, sizeof(jct), "%+.1f", 100 * (p->avg_jct_s / base->avg_jct_s - 1));
+		snprintf(product, sizeof(product), "%+.1f",
+			 100 * (sweep_product(p) / sweep_product(base) - 1));
+		const struct cell row[] = {
+			cell_text(NULL, "GPU type", c->name),
+			cell_shown(cell_count(NULL, w->policy->limits_power ? "limit" : "clock", 0),
+				   setting),
+			cell_noted(cell_energy(NULL, "fleet energy", p->fleet_energy_j * 1e3),
+				   energy),
+			cell_noted(cell_time(NULL, "avg JCT", p->avg_jct_s * 1e6), jct),
+			cell_shown(cell_count(NULL, "product", 0), product),
+			cell_text(NULL, "", i == c->best ? "*" : ""),
+		};
+		TABLE_ROW(t, row);
 	}
 }
 
 void sweep_print(const struct campaign_sweep *w)
 {
+	struct table t = { 0 };
 	char option[400];
 
 	sets_heading(w->sets);
 	printf("%s with each %s of a GPU type, other types at their best one. Next to a value: its "
 	       "difference from the last row of the "
 	       "block, in %%.\n*: the least product of fleet energy and average completion time, "
-	       "each a mean over the sets of jobs.\n\n"
-	       "%-20s %9s  %12s %5s  %12s %6s  %7s\n",
-	       w->label, w->policy->limits_power ? "power limit" : "clock", "GPU type",
-	       w->policy->limits_power ? "limit" : "clock", "fleet energy", "", "avg JCT", "",
-	       "product");
+	       "each a mean over the sets of jobs.\n\n",
+	       w->label, w->policy->limits_power ? "power limit" : "clock");
 	for (size_t i = 0; i < w->n; i++)
-		print_curve(&w->curves[i], w->unit);
+		curve_rows(&t, w, &w->curves[i]);
+	cli_print_table(&t, stdout, 0);
 	sweep_option(w, option, sizeof(option));
 	printf("\nTo use it: %s\n", option);
 }
