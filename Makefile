@@ -16,7 +16,7 @@ export HESHARE
 STEP = @tools/step.sh $(BUILD)-logs/$@-
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo test check bench papers format lint faults fair-shares check-slurm fuzz tsan mutants golden figures portable portable-check deb check-deb install uninstall clean help
+.PHONY: all build deps demo lab-demo test check bench papers format lint faults fair-shares check-slurm fuzz tsan mutants golden figures portable portable-check deb check-deb dist install uninstall clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -126,6 +126,10 @@ deb: ## Debian packages, in build/deb
 check-deb: all ## lintian; install, try and purge the packages in a new root; install and uninstall. As root, with a network
 	@tools/deps.sh build deb
 	@BUILD=$(BUILD) tools/check-deb.sh
+
+dist: portable ## a release, in build/dist: source, Debian packages, the portable program, checksums
+	@tools/deps.sh build deb
+	@tools/dist.sh $(BUILD)/dist build-portable/src/cli/heshare
 
 # Uninstalling removes what every installation of this build placed: folders are in the log of the first one only.
 INSTALLED := $(BUILD)/meson-logs/install-log.txt

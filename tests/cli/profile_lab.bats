@@ -84,7 +84,7 @@ rows() {
 	run -0 heshare profiles export --store s.db out
 	[[ "$output" == "out: 2 profiles, "*" samples, 6 rows of points" ]]
 	run -0 heshare profiles list --store s.db
-	[[ "$output" == *"source  points  profiles  samples  from"* ]]
+	[[ "$output" == *"source "*" points  profiles  samples  from"* ]]
 	[ "$(awk '/  measured  / { rows += $5 } END { print rows }' <<<"$output")" = 6 ]
 	[[ "$output" == *"heshare profile bert-large, driver "*"-lab"* ]] # no measurement of a real GPU
 	run -2 "$HES_LAB" -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --co-runners \

@@ -31,6 +31,18 @@ all_commands() {
 	[ "$output" = "heshare $HES_VERSION" ]
 }
 
+@test "the source of a release has the version that the program prints" {
+	git -C "$HES_SOURCE_ROOT" rev-parse -q --verify HEAD >/dev/null 2>&1 || skip "not a git repository"
+	cd "$BATS_TEST_TMPDIR"
+	run -0 "$HES_SOURCE_ROOT/tools/dist.sh" --source out
+	(cd out && sha256sum -c --quiet SHA256SUMS)
+	tar -xf out/heshare-"$HES_VERSION".tar.gz
+	printf '#include "heshare/version.h"\n#include <stdio.h>\nint main(void) { puts("heshare " HES_VERSION); }\n' >v.c
+	gcc -I heshare-"$HES_VERSION"/include -o v v.c
+	[ "$(./v)" = "$("$HESHARE" --version)" ]
+	[ "$(meson introspect --projectinfo heshare-"$HES_VERSION"/meson.build | jq -r .version)" = "$HES_VERSION" ]
+}
+
 @test "a misspelt command is answered with the right one" {
 	run -2 "$HESHARE" gpu
 	[ "$output" = 'heshare: no command "gpu" (did you mean gpus?); see heshare help' ]
