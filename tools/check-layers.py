@@ -178,7 +178,7 @@ ALLOWED = {
     ("src/report/gnuplot.c", "getenv"),  # starts a process, which needs PATH
     ("src/gpu/spawn.c", "_exit"),
     ("src/launch/start_run.c", "_exit"),
-    ("src/run/wrap.c", "_exit"),
+    ("src/launch/wrap.c", "_exit"),
 }  # new processes that could not become a program
 # What is decided depends on data, time and seed alone.
 PURE = {"fair", "partition", "plan", "plan/assign", "policy", "sim"}

@@ -60,14 +60,17 @@ struct hes_run_now {
 typedef int hes_run_replan_fn(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
 			      struct hes_err *err);
 
+#define HES_RUN_NO_GPU   (-1) /* in place of an index: not of this machine */
+#define HES_RUN_GPU_LOST (-2) /* it is missing; its waiting jobs move */
+
 /** What to run, and how. The caller owns everything; it must outlive the run. */
 struct hes_run_request {
 	const struct hes_plan *plan;
 	const struct hes_fleet *fleet;
 	const struct hes_jobs *jobs; /* each with its command, a line for a shell */
 	const struct hes_devices *devices;
-	const long *gpus; /* one a GPU of the fleet, as hes_run_fit() has them; -1: not of this
-			     machine */
+	const long *gpus; /* one a GPU of the fleet: index of a device; HES_RUN_NO_GPU;
+			     HES_RUN_GPU_LOST */
 	const struct hes_profiles *profiles; /* of the workloads; may be NULL; not read while replan
 						runs, which may add to them */
 	struct hes_store *store; /* for points of jobs that run alone, and samples; NULL: they
@@ -76,7 +79,7 @@ struct hes_run_request {
 	const char *mps_folder;  /* for pipes and logs of MPS; a short absolute path that exists */
 	const char *const
 		*guard; /* program and arguments that call hes_guard_serve; ends with NULL */
-	const char *const *wrap; /* the same, followed by a command, for hes_run_wrap */
+	const char *const *wrap; /* the same, followed by a command, for hes_launch_wrap() */
 	const char *user; /* for jobs without a user of their own; NULL: the user of this process */
 	bool allow_setuid; /* jobs may gain rights by setuid programs; else they have "no new
 			      privileges" */
@@ -213,30 +216,6 @@ struct hes_run_live {
 int hes_run_live_load(const struct hes_run *run, struct hes_run_live *out, struct hes_err *err);
 void hes_run_live_free(struct hes_run_live *l);
 
-/** How the GPUs of a plan may differ from those of this machine: bits. */
-enum hes_fit {
-	HES_FIT_OTHERS =
-		1 << 0,        /* others of the same types stand for those that are named by UUID */
-	HES_FIT_LOST = 1 << 1, /* a GPU that is named by UUID may be missing, if another is there */
-};
-
-#define HES_RUN_GPU_LOST (-2) /* in place of an index: it is missing; its waiting jobs move */
-
-/**
- * Map a plan's GPUs to this machine's: those that are named by UUID to the same; the others to GPUs
- * of their types, NODE/NUMBER to the GPU of that number, the rest in order.
- * @param node  carry out only the part of this node; NULL: all
- * @param how   bits of enum hes_fit
- * @param out   one a GPU: index of a GPU; HES_RUN_GPU_LOST; -1
- * @return 0; -ENODEV they do not fit; -ENOENT the plan has no such node
- */
-int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
-		const struct hes_devices *d, long *out, struct hes_err *err);
-
-/** A job's command from a pattern: {job}, {workload}, {batch}, {iterations}, {memory}. free() @out.
- * @return 0; -EINVAL */
-int hes_run_words(const char *pattern, const struct hes_job *job, char **out, struct hes_err *err);
-
 /** Why a shell started no command, by its exit status; NULL: it did, or may have. Such a job is not
  * tried again. */
 const char *hes_run_why_no_command(int status);
@@ -271,18 +250,5 @@ int hes_run_settle(struct hes_journal *j, struct hes_run *run, struct hes_err *e
 
 /** Note this process as the one that carries the run out. @return 0; -errno of /proc */
 int hes_run_note_runner(struct hes_run *run, struct hes_err *err);
-
-/** Size of a status file, which is blank until the job ends. */
-#define HES_RUN_STATUS_BYTES 64
-
-/**
- * The wrapper, a process between runner and job: run a shell command, pass its output on to
- * standard output, write its exit status into the file that is standard input, and kill the
- * processes that it left. A job that prints more than @log_max bytes, or more than the disk has
- * room for, goes on: the output keeps its beginning, its progress and its end. 0: no limit.
- * @param pattern  of progress lines; NULL: none
- * @return exit status
- */
-int hes_run_wrap(const char *command, const char *pattern, uint64_t log_max);
 
 #endif

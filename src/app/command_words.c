@@ -1,7 +1,7 @@
 /*
- * words.c - fill the pattern of a job's command; say why there was none. See heshare/run.h.
+ * command_words.c - fill the pattern of a job's command; see command_words.h.
  */
-#include "heshare/run.h"
+#include "app/command_words.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,11 +10,9 @@
 #include <string.h>
 
 static const char *const names[] = { "job", "workload", "batch", "iterations", "memory" };
-#define N_NAMES        (sizeof(names) / sizeof(names[0]))
-#define NOT_EXECUTABLE 126 /* exit status of shells */
-#define NOT_FOUND      127
-#define LETTERS        "abcdefghijklmnopqrstuvwxyz_"
-#define PLAIN          LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-./:=+,@%"
+#define N_NAMES (sizeof(names) / sizeof(names[0]))
+#define LETTERS "abcdefghijklmnopqrstuvwxyz_"
+#define PLAIN   LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-./:=+,@%"
 
 static void put_quoted(FILE *f, const char *text)
 {
@@ -53,13 +51,6 @@ static void put_value(FILE *f, size_t name, const struct hes_job *job)
 	default:
 		fprintf(f, "%" PRIu32, hes_job_memory_mib(job));
 	}
-}
-
-const char *hes_run_why_no_command(int status)
-{
-	return status == NOT_FOUND        ? "its command was not found"
-	       : status == NOT_EXECUTABLE ? "its command cannot be executed"
-					  : NULL;
 }
 
 /* The word in braces at @at. @return its length; 0: none, the brace is the shell's */
@@ -108,7 +99,8 @@ static int put(FILE *f, const char *pattern, const struct hes_job *job, struct h
 	return 0;
 }
 
-int hes_run_words(const char *pattern, const struct hes_job *job, char **out, struct hes_err *err)
+int app_command_words(const char *pattern, const struct hes_job *job, char **out,
+		      struct hes_err *err)
 {
 	char *text = NULL;
 	size_t size;

@@ -1,7 +1,7 @@
 /*
  * fit_gpus.c - match the GPUs of a plan with those of this machine; see fit_gpus.h.
  */
-#include "run/fit_gpus.h"
+#include "app/fit_gpus.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "base/plural.h"
 
-bool run_has_node(const struct hes_fleet *f, const char *name)
+static bool has_node(const struct hes_fleet *f, const char *name)
 {
 	for (size_t g = 0; g < f->n; g++)
 		if (strcmp(f->gpus[g].node, name) == 0)
@@ -40,8 +40,8 @@ struct fit {
 	const struct hes_fleet *f;
 	const struct hes_plan *p;
 	const char *node;
-	unsigned how; /* enum hes_fit */
-	const struct run_fit_type *gpus;
+	unsigned how; /* enum fit_how */
+	const struct fit_gpu *gpus;
 	size_t n_gpus;
 	bool *taken; /* one a GPU of the machine */
 	long *out;   /* one a GPU of the fleet */
@@ -65,9 +65,8 @@ static void take(struct fit *t, size_t g, size_t b)
 /* Whether a GPU of the fleet has none yet and may have any of its type. */
 static bool wants_any(const struct fit *t, size_t g, bool idle_too)
 {
-	return t->out[g] == RUN_NO_GPU && ours(t->f, g, t->node) &&
-	       (idle_too || t->p->queues[g].n) &&
-	       (!t->f->gpus[g].uuid[0] || t->how & HES_FIT_OTHERS);
+	return t->out[g] == HES_RUN_NO_GPU && ours(t->f, g, t->node) &&
+	       (idle_too || t->p->queues[g].n) && (!t->f->gpus[g].uuid[0] || t->how & FIT_OTHERS);
 }
 
 static bool is_free(const struct fit *t, size_t g, size_t b)
@@ -86,7 +85,7 @@ static long match(struct fit *t, bool idle_too)
 		size_t b = f->gpus[g].uuid[0] && ours(f, g, t->node) ? find_uuid(t, f->gpus[g].uuid)
 								     : t->n_gpus;
 
-		t->out[g] = RUN_NO_GPU;
+		t->out[g] = HES_RUN_NO_GPU;
 		if (b < t->n_gpus)
 			take(t, g, b);
 	}
@@ -101,7 +100,7 @@ static long match(struct fit *t, bool idle_too)
 			if (is_free(t, g, b))
 				take(t, g, b);
 	for (size_t g = 0; g < f->n; g++)
-		if (t->out[g] == RUN_NO_GPU && ours(f, g, t->node) && t->p->queues[g].n)
+		if (t->out[g] == HES_RUN_NO_GPU && ours(f, g, t->node) && t->p->queues[g].n)
 			return (long)g;
 	return -1;
 }
@@ -114,10 +113,10 @@ static long mark_lost(struct fit *t, long missing)
 
 	for (size_t g = 0; g < t->f->n; g++)
 		same_machine |= t->out[g] >= 0 && t->f->gpus[g].uuid[0];
-	if (!same_machine || !(t->how & HES_FIT_LOST))
+	if (!same_machine || !(t->how & FIT_LOST))
 		return missing;
 	for (size_t g = 0; g < t->f->n; g++) {
-		if (t->out[g] != RUN_NO_GPU || !ours(t->f, g, t->node))
+		if (t->out[g] != HES_RUN_NO_GPU || !ours(t->f, g, t->node))
 			continue;
 		if (t->f->gpus[g].uuid[0])
 			t->out[g] = HES_RUN_GPU_LOST;
@@ -153,8 +152,7 @@ static int refuse_other(const struct fit *t, size_t g, struct hes_err *err)
 }
 
 static int refuse(const struct hes_fleet *f, const struct hes_plan *p, const char *node,
-		  const char *type, const struct run_fit_type *gpus, size_t n_gpus,
-		  struct hes_err *err)
+		  const char *type, const struct fit_gpu *gpus, size_t n_gpus, struct hes_err *err)
 {
 	size_t have = 0, need = 0;
 
@@ -171,14 +169,14 @@ static int refuse(const struct hes_fleet *f, const struct hes_plan *p, const cha
 			n_gpus, hes_s(n_gpus));
 }
 
-int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
-	    const struct run_fit_type *gpus, size_t n_gpus, long *out, struct hes_err *err)
+int fit_gpus(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
+	     const struct fit_gpu *gpus, size_t n_gpus, long *out, struct hes_err *err)
 {
 	struct fit t = { f, p, node, how, gpus, n_gpus, NULL, NULL };
 	long missing;
 	int rc = 0;
 
-	if (node && !run_has_node(f, node))
+	if (node && !has_node(f, node))
 		return hes_fail(err, -ENOENT,
 				"no GPU of the plan is on a node \"%s\"; the first is %s", node,
 				f->n ? f->gpus[0].name : "missing");
@@ -194,7 +192,7 @@ int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *nod
 	if (missing >= 0)
 		missing = match(&t, false);
 	missing = mark_lost(&t, missing);
-	if (missing >= 0 && f->gpus[missing].uuid[0] && !(how & HES_FIT_OTHERS))
+	if (missing >= 0 && f->gpus[missing].uuid[0] && !(how & FIT_OTHERS))
 		rc = refuse_other(&t, (size_t)missing, err);
 	else if (missing >= 0)
 		rc = refuse(f, p, node, f->gpus[missing].type->name, gpus, n_gpus, err);
@@ -202,5 +200,31 @@ int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *nod
 		memcpy(out, t.out, f->n * sizeof(*out));
 	free(t.out);
 	free(t.taken);
+	return rc;
+}
+
+int fit_devices(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
+		const struct hes_devices *d, long *out, struct hes_err *err)
+{
+	size_t n = hes_devices_count(d);
+	struct hes_device_info *info = calloc(n + 1, sizeof(*info));
+	struct fit_gpu *types = calloc(n + 1, sizeof(*types));
+	struct hes_err sick, why;
+	int rc = info && types ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		/* A GPU that cannot be used matches nothing; the plan may do without it. */
+		hes_device_info(d, i, &info[i], NULL);
+		types[i] = (struct fit_gpu){ info[i].type, info[i].uuid };
+	}
+	if (!rc) {
+		rc = fit_gpus(f, p, node, how, types, n, out, err);
+		if (rc == -ENODEV && hes_devices_check(d, &sick)) {
+			why = *err;
+			hes_fail(err, rc, "%s; %s", sick.msg, why.msg);
+		}
+	}
+	free(info);
+	free(types);
 	return rc;
 }

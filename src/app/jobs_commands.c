@@ -9,6 +9,7 @@
 
 #include "base/csv.h"
 #include "heshare/run.h"
+#include "app/command_words.h"
 
 #define MAX_LIST       10000
 #define MAX_LIST_BYTES ((uint64_t)64 << 20) /* patterns of 6 KiB */
@@ -28,7 +29,7 @@ static int take_row(struct hes_jobs *jobs, const char *workload, const char *pat
 
 	for (size_t i = 0; i < jobs->n && !rc; i++)
 		if (!jobs->v[i].command && is_of_workload(&jobs->v[i], workload))
-			rc = hes_run_words(pattern, &jobs->v[i], &jobs->v[i].command, err);
+			rc = app_command_words(pattern, &jobs->v[i], &jobs->v[i].command, err);
 	return rc;
 }
 
@@ -69,7 +70,7 @@ static int check_unused(const struct hes_app *app, const char *pattern, struct h
 		.id = "1", .workload = "w", .batch_size = 1, .iterations = 1, .memory_mib = 1
 	};
 	char *words;
-	int rc = hes_run_words(pattern, &any, &words, err);
+	int rc = app_command_words(pattern, &any, &words, err);
 
 	if (rc)
 		return rc;
@@ -90,7 +91,7 @@ static int take_pattern(const struct hes_app *app, struct hes_jobs *jobs, const 
 		if (job->command)
 			continue;
 		used = true;
-		rc = pattern ? hes_run_words(pattern, job, &job->command, err)
+		rc = pattern ? app_command_words(pattern, job, &job->command, err)
 			     : hes_fail(err, -ENOENT,
 					"job %s has no command; give each job one in a column "
 					"command, or one for all: -- ./job.sh {workload} {batch} "

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/fit_gpus.h"
 #include "app/run_identity.h"
 #include "heshare/capabilities.h"
 #include "heshare/run.h"
@@ -39,9 +40,9 @@ int run_gpus_fit(const struct run_gpus *u, bool others, bool resume, struct hes_
 {
 	const char *visible = app_variable(u->app, "CUDA_VISIBLE_DEVICES");
 	bool named = false;
-	int rc = hes_run_fit(u->fleet, u->plan, u->node,
-			     (others ? HES_FIT_OTHERS : 0) | (resume ? HES_FIT_LOST : 0),
-			     u->devices, u->gpus, err);
+	int rc = fit_devices(u->fleet, u->plan, u->node,
+			     (others ? FIT_OTHERS : 0) | (resume ? FIT_LOST : 0), u->devices,
+			     u->gpus, err);
 
 	for (size_t g = 0; g < u->fleet->n; g++)
 		named |= u->fleet->gpus[g].uuid[0] != '\0';

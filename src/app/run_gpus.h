@@ -16,13 +16,13 @@ struct run_gpus {
 	const struct hes_plan *plan;
 	const char *node; /* whose part is carried out; NULL: all */
 	const struct hes_devices *devices;
-	long *gpus; /* one a GPU of the fleet: see hes_run_fit() */
+	long *gpus; /* one a GPU of the fleet: see fit_devices() */
 };
 
 /** Find the GPUs of the plan, and warn of power limits that changed.
  * @param others  others of the same types may stand for those that the plan names
  * @param resume  a GPU may be lost
- * @return as hes_run_fit() */
+ * @return as fit_devices() */
 int run_gpus_fit(const struct run_gpus *u, bool others, bool resume, struct hes_err *err);
 
 /** A run that goes on has the GPUs that it began with: the fleet gets their UUIDs. @return 0;

@@ -1,7 +1,7 @@
 /*
  * job_log.c - pass the output of a job on to its log, up to a bound; see job_log.h.
  */
-#include "run/job_log.h"
+#include "launch/job_log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
  * at most, and at the job's end the last 64 KiB. Bytes that the disk has no room for are left out.
  * In each place a line in brackets says so.
  */
-#ifndef HES_RUN_JOB_LOG_H
-#define HES_RUN_JOB_LOG_H
+#ifndef HES_LAUNCH_JOB_LOG_H
+#define HES_LAUNCH_JOB_LOG_H
 
 #include <stddef.h>
 #include <stdint.h>

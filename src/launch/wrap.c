@@ -4,8 +4,10 @@
  *
  * The status file is standard input, opened by the runner, so it needs no right of the job's user;
  * a later runner reads it. Descendants of the job become children of this process when their
- * parents end. The job dies with this process, and this process with the runner. See heshare/run.h.
+ * parents end. The job dies with this process, and this process with the runner. See wrap.h.
  */
+#include "launch/wrap.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,8 +23,7 @@
 
 #include "base/clock.h"
 #include "base/signals.h"
-#include "heshare/run.h"
-#include "run/job_log.h"
+#include "launch/job_log.h"
 
 #define CANNOT 126
 #define ROUNDS                                                                                     \
@@ -157,7 +158,7 @@ static int wait_for_job(pid_t pid, int signals, struct job_log *log)
 	}
 }
 
-int hes_run_wrap(const char *command, const char *pattern, uint64_t log_max)
+int hes_launch_wrap(const char *command, const char *pattern, uint64_t log_max)
 {
 	static struct job_log log = { .from = -1 };
 	pid_t self = getpid(), pid;

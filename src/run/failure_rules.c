@@ -9,6 +9,7 @@
 
 #include "base/plural.h"
 #include "base/texts.h"
+#include "heshare/run.h"
 #include "launch/progress.h"
 
 #define CANNOT_RUN 126 /* a shell: found, but no program */
@@ -26,6 +27,13 @@ static const char *const mps_errors[] = {
 	"MPS_CONNECTION_FAILED", "MPS_RPC_FAILURE", "MPS_SERVER_NOT_READY", "MPS_CLIENT_TERMINATED",
 	"MpsConnectionFailed",   "MpsRpcFailure",   "MpsServerNotReady",    "MpsClientTerminated",
 };
+
+const char *hes_run_why_no_command(int status)
+{
+	return status == NOT_FOUND    ? "its command was not found"
+	       : status == CANNOT_RUN ? "its command cannot be executed"
+				      : NULL;
+}
 
 bool run_tells_of_mps(const char *text)
 {

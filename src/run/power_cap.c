@@ -8,7 +8,6 @@
  * together than was planned to.
  */
 #include "run/power_cap.h"
-#include "run/fit_gpus.h"
 
 #include <math.h>
 
@@ -75,7 +74,7 @@ void run_cap_init(struct run_cap *c, const struct hes_plan *p, const struct hes_
 	for (size_t g = 0; g < f->n; g++) {
 		const double most = most_planned(&p->queues[g], f->gpus[g].type);
 
-		if (here[g] != RUN_NO_GPU)
+		if (here[g] != HES_RUN_NO_GPU)
 			gpus[n++].planned_most_w = most;
 		else
 			c->cap_w -= f->gpus[g].type->idle_power_mw * 1e-3 + c->scale * most;

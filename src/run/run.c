@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/plural.h"
 #include "base/signals.h"
-#include "run/fit_gpus.h"
 #include "run/loop.h"
 #include "run/outside.h"
 #include "run/resume.h"
@@ -366,33 +365,5 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 		hes_run_report_free(&report);
 	else
 		*out = report;
-	return rc;
-}
-
-/* --- which GPUs --- */
-
-int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
-		const struct hes_devices *d, long *out, struct hes_err *err)
-{
-	size_t n = hes_devices_count(d);
-	struct hes_device_info *info = calloc(n + 1, sizeof(*info));
-	struct run_fit_type *types = calloc(n + 1, sizeof(*types));
-	struct hes_err sick, why;
-	int rc = info && types ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
-
-	for (size_t i = 0; !rc && i < n; i++) {
-		/* A GPU that cannot be used matches nothing; the plan may do without it. */
-		hes_device_info(d, i, &info[i], NULL);
-		types[i] = (struct run_fit_type){ info[i].type, info[i].uuid };
-	}
-	if (!rc) {
-		rc = run_fit(f, p, node, how, types, n, out, err);
-		if (rc == -ENODEV && hes_devices_check(d, &sick)) {
-			why = *err;
-			hes_fail(err, rc, "%s; %s", sick.msg, why.msg);
-		}
-	}
-	free(info);
-	free(types);
 	return rc;
 }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "heshare/run.h"
+#include "launch/wrap.h"
 
 /* A file name: bytes that could lead to another folder become %XX, and so does the first byte of
  * "guard", which names a log. */
@@ -92,7 +92,7 @@ int run_output_last(const struct hes_job_folder *folder, const char *job, uint64
 int run_status_reserve(const struct hes_job_folder *folder, const char *job, uint32_t number,
 		       struct hes_err *err)
 {
-	char name[RUN_FILE_NAME_MAX], blank[HES_RUN_STATUS_BYTES];
+	char name[RUN_FILE_NAME_MAX], blank[HES_STATUS_BYTES];
 	int fd;
 
 	status_name(job, number, name);
@@ -112,7 +112,7 @@ int run_status_reserve(const struct hes_job_folder *folder, const char *job, uin
 int run_status_read(const struct hes_job_folder *folder, const char *job, uint32_t number,
 		    struct run_status *out)
 {
-	char name[RUN_FILE_NAME_MAX], text[HES_RUN_STATUS_BYTES + 1], *end;
+	char name[RUN_FILE_NAME_MAX], text[HES_STATUS_BYTES + 1], *end;
 	struct run_status s = { 0 };
 	unsigned code;
 	int fd, used = 0, all = 0;

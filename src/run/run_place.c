@@ -14,7 +14,6 @@
 #include "heshare/capabilities.h"
 #include "run/account.h"
 #include "run/environment.h"
-#include "run/fit_gpus.h"
 
 #define NAMES_SHOWN 200 /* bytes of a message */
 
@@ -279,7 +278,7 @@ int run_places_make(struct run_places *ps, struct hes_err *err)
 	for (size_t at = 0; at < q->fleet->n && !rc; at++) {
 		struct run_gpu *g = &gs->v[gs->n];
 
-		if (q->gpus[at] == RUN_NO_GPU)
+		if (q->gpus[at] == HES_RUN_NO_GPU)
 			continue;
 		gs->n++;
 		rc = gpu_make(ps, g, at, err);

@@ -12,6 +12,7 @@
 #include "base/signals.h"
 #include "guarded.h"
 #include "unit_test.h"
+#include "launch/wrap.h"
 
 #define SAID_MAX 4096
 
@@ -195,6 +196,6 @@ int main(int argc, char **argv)
 	if (guarded_main(argc, argv, &status))
 		return status;
 	if (argc > 2 && strcmp(argv[1], "--wrap") == 0)
-		return hes_run_wrap(argv[2], argc > 3 ? argv[3] : NULL, 0);
+		return hes_launch_wrap(argv[2], argc > 3 ? argv[3] : NULL, 0);
 	return run_unit_tests(NULL, NULL);
 }

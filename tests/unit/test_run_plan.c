@@ -2,7 +2,8 @@
  * finds in its environment. */
 #include "heshare/run.h"
 #include "run/environment.h"
-#include "run/fit_gpus.h"
+#include "app/command_words.h"
+#include "app/fit_gpus.h"
 #include "unit_test.h"
 
 static const struct hes_job job = {
@@ -19,7 +20,7 @@ static void check_words(const char *pattern, const char *expected)
 	struct hes_err err = { 0 };
 	char *text = NULL;
 
-	if (hes_run_words(pattern, &job, &text, &err))
+	if (app_command_words(pattern, &job, &text, &err))
 		fail_msg("%s: %s", pattern, err.msg);
 	assert_string_equal(text, expected);
 	free(text);
@@ -44,7 +45,7 @@ TEST(an_unknown_name_in_braces_is_refused)
 	struct hes_err err = { 0 };
 	char *text = NULL;
 
-	assert_int_equal(hes_run_words("x {iteration}", &job, &text, &err), -EINVAL);
+	assert_int_equal(app_command_words("x {iteration}", &job, &text, &err), -EINVAL);
 	assert_null(text);
 	assert_non_null(strstr(err.msg, "{iteration}"));
 	assert_non_null(strstr(err.msg, "{iterations}"));
@@ -91,13 +92,13 @@ static int tear_down(void **state)
 
 TEST_WITH(planned_gpus_get_real_ones_of_their_type_in_order, set_up, tear_down)
 {
-	const struct run_fit_type gpus[] = {
+	const struct fit_gpu gpus[] = {
 		{ "V100-SXM2-32", "" }, { "GeForce", "" }, { "T4", "" }, { "T4", "" }
 	};
 	const struct bench *b = *state;
 	long at[3];
 
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, 0, gpus, 4, at, NULL), 0);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, NULL, 0, gpus, 4, at, NULL), 0);
 	assert_int_equal(at[0], 2);
 	assert_int_equal(at[1], 3);
 	assert_int_equal(at[2], 0);
@@ -105,13 +106,13 @@ TEST_WITH(planned_gpus_get_real_ones_of_their_type_in_order, set_up, tear_down)
 
 TEST_WITH(planned_gpus_keep_their_numbers_where_the_type_fits, set_up, tear_down)
 {
-	const struct run_fit_type gpus[] = { { "V100-SXM2-32", "" }, { "T4", "" }, { "T4", "" } };
+	const struct fit_gpu gpus[] = { { "V100-SXM2-32", "" }, { "T4", "" }, { "T4", "" } };
 	struct bench *b = *state;
 	long at[3];
 
 	strcpy(b->fleet.gpus[0].name, "a/2");
 	strcpy(b->fleet.gpus[1].name, "a/1");
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, 0, gpus, 3, at, NULL), 0);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, NULL, 0, gpus, 3, at, NULL), 0);
 	assert_int_equal(at[0], 2);
 	assert_int_equal(at[1], 1);
 	assert_int_equal(at[2], 0);
@@ -119,24 +120,24 @@ TEST_WITH(planned_gpus_keep_their_numbers_where_the_type_fits, set_up, tear_down
 
 TEST_WITH(a_gpu_without_work_needs_no_real_one, set_up, tear_down)
 {
-	const struct run_fit_type gpus[] = { { "T4", "" }, { "V100-SXM2-32", "" } };
+	const struct fit_gpu gpus[] = { { "T4", "" }, { "V100-SXM2-32", "" } };
 	const struct bench *b = *state;
 	long at[3];
 
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, 0, gpus, 2, at, NULL), 0);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, NULL, 0, gpus, 2, at, NULL), 0);
 	assert_int_equal(at[0], 0);
-	assert_int_equal(at[1], RUN_NO_GPU);
+	assert_int_equal(at[1], HES_RUN_NO_GPU);
 	assert_int_equal(at[2], 1);
 }
 
 TEST_WITH(a_plan_that_does_not_fit_is_refused_with_numbers, set_up, tear_down)
 {
-	const struct run_fit_type gpus[] = { { "T4", "" }, { "T4", "" } };
+	const struct fit_gpu gpus[] = { { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
 	struct hes_err err = { 0 };
 	long at[3] = { 7, 7, 7 };
 
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, 0, gpus, 2, at, &err), -ENODEV);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, NULL, 0, gpus, 2, at, &err), -ENODEV);
 	assert_non_null(strstr(
 		err.msg,
 		"work for 1 GPU of type V100-SXM2-32, this machine has 0, of 2 GPUs in all"));
@@ -145,7 +146,7 @@ TEST_WITH(a_plan_that_does_not_fit_is_refused_with_numbers, set_up, tear_down)
 
 TEST_WITH(a_plan_that_names_uuids_runs_on_these_gpus_alone, set_up, tear_down)
 {
-	const struct run_fit_type gpus[] = {
+	const struct fit_gpu gpus[] = {
 		{ "V100-SXM2-32", "GPU-v" }, { "T4", "GPU-b" }, { "T4", "GPU-a" }, { "", "" }
 	};
 	struct bench *b = *state;
@@ -154,41 +155,40 @@ TEST_WITH(a_plan_that_names_uuids_runs_on_these_gpus_alone, set_up, tear_down)
 
 	strcpy(b->fleet.gpus[0].uuid, "GPU-a");
 	strcpy(b->fleet.gpus[1].uuid, "GPU-b");
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, 0, gpus, 4, at, NULL), 0);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, NULL, 0, gpus, 4, at, NULL), 0);
 	assert_int_equal(at[0], 2);
 	assert_int_equal(at[1], 1);
 	assert_int_equal(at[2], 0);
 	strcpy(b->fleet.gpus[2].uuid, "GPU-w");
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, 0, gpus, 4, at, &err), -ENODEV);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, NULL, 0, gpus, 4, at, &err), -ENODEV);
 	assert_non_null(strstr(
 		err.msg, "GPU-w (b/0 of the plan) is not on this machine, which has GPU-v; "));
 	assert_non_null(strstr(err.msg, "--other-gpus"));
 	/* An idle GPU may be missing. */
 	strcpy(b->fleet.gpus[1].uuid, "GPU-x");
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, HES_FIT_OTHERS, gpus, 4, at, NULL), 0);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, NULL, FIT_OTHERS, gpus, 4, at, NULL), 0);
 	assert_int_equal(at[0], 2);
 	assert_int_equal(at[1], 1);
 	assert_int_equal(at[2], 0);
 	/* Its own machine, without one of its GPUs. */
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, HES_FIT_LOST, gpus, 4, at, NULL), 0);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, NULL, FIT_LOST, gpus, 4, at, NULL), 0);
 	assert_int_equal(at[0], 2);
 	assert_int_equal(at[2], HES_RUN_GPU_LOST);
 	strcpy(b->fleet.gpus[0].uuid, "GPU-y");
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, HES_FIT_LOST, gpus, 4, at, &err),
-			 -ENODEV);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, NULL, FIT_LOST, gpus, 4, at, &err), -ENODEV);
 }
 
 TEST_WITH(one_nodes_part_can_be_carried_out_alone, set_up, tear_down)
 {
-	const struct run_fit_type gpus[] = { { "T4", "" }, { "T4", "" } };
+	const struct fit_gpu gpus[] = { { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
 	struct hes_err err = { 0 };
 	long at[3];
 
-	assert_int_equal(run_fit(&b->fleet, &b->plan, "a", 0, gpus, 2, at, &err), 0);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, "a", 0, gpus, 2, at, &err), 0);
 	assert_int_equal(at[0], 0);
-	assert_int_equal(at[2], RUN_NO_GPU);
-	assert_int_equal(run_fit(&b->fleet, &b->plan, "c", 0, gpus, 2, at, &err), -ENOENT);
+	assert_int_equal(at[2], HES_RUN_NO_GPU);
+	assert_int_equal(fit_gpus(&b->fleet, &b->plan, "c", 0, gpus, 2, at, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "no GPU of the plan is on a node \"c\""));
 }
 

@@ -24,6 +24,7 @@
 #include "cli/run/run_shown.h"
 #include "cluster/head.h"
 #include "cluster/slurm.h"
+#include "launch/wrap.h"
 
 struct run_opts {
 	bool dry_run, resume, resume_if_begun, restart, wrap, stop_file;
@@ -365,7 +366,7 @@ static int run_run(const void *opts, int n_args, char **args)
 	if (hes_parse_size("--log-max", o->log_max, &log_max, &err))
 		return cli_fail("run", &err), 2;
 	if (o->wrap)
-		return hes_run_wrap(args[0], n_args > 1 ? args[1] : NULL, log_max);
+		return hes_launch_wrap(args[0], n_args > 1 ? args[1] : NULL, log_max);
 	if (check_use(o, n_args, args, &in, &err))
 		return cli_fail("run", &err), 2;
 	rc = begin(o, &in, &err);
