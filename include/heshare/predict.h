@@ -35,19 +35,11 @@ struct hes_estimate {
 			    and more */
 };
 
-/** Features and targets (docs/predictor.md). */
-enum hes_recipe {
-	HES_RECIPE_FULL,     /* every feature; the residual of the baseline, a fitted closed form */
-	HES_RECIPE_TABLE_II, /* the paper's 14 features; the residual of the baseline */
-	HES_RECIPE_PLAIN,    /* the paper's 14 features; time and power themselves */
-};
-
 /** How to train; 0 means the default. */
 struct hes_train_options {
 	uint32_t trees; /* 1..10000 per output */
 	uint64_t seed;
 	uint32_t threads; /* default: all processors; the result is the same */
-	enum hes_recipe recipe;
 	double coverage; /* probability that an interval contains a measurement, 0.5..0.99; default:
 			    0.9 */
 	const struct hes_samples *prior; /* modelled samples, which count less the more samples

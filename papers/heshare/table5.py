@@ -123,7 +123,7 @@ def draw(heshare, seed, folder):
         stderr=subprocess.DEVNULL,
     )
     run(
-        [heshare, "train", lab, "--trees", 1, "--recipe", "full", "--features-csv", rows],
+        [heshare, "train", lab, "--trees", 1, "--features-csv", rows],
         stdout=subprocess.DEVNULL,
     )
     with rows.open() as f:

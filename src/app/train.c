@@ -43,7 +43,6 @@ static struct hes_train_options options_of(const struct job *j)
 		.trees = (uint32_t)q->trees,
 		.seed = q->seed,
 		.threads = (uint32_t)q->threads,
-		.recipe = q->recipe,
 		.coverage = q->coverage_pct / 100,
 	};
 }

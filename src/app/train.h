@@ -22,8 +22,7 @@ struct train_request {
 	const char *out;               /* file for the predictor; NULL: none */
 	const char *features_csv;      /* file for what the predictor sees of samples; NULL: none */
 	uint64_t trees, seed, threads; /* 0: the default */
-	enum hes_recipe recipe;
-	double validate_pct; /* samples to hold back */
+	double validate_pct;           /* samples to hold back */
 	double coverage_pct;
 	bool left_out, left_out_types; /* also train without each workload, each GPU type */
 };

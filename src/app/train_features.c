@@ -9,22 +9,21 @@
 #include "base/file.h"
 #include "predict/predictor.h"
 
-static void write_header(FILE *f, enum hes_recipe recipe)
+static void write_header(FILE *f)
 {
-	for (size_t i = 0; i < features_of(recipe); i++)
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		fprintf(f, "%s,", features[i].name);
 	fputs("time_us,power_w,baseline_time_us,baseline_power_w\n", f);
 }
 
 static void write_row(FILE *f, const struct observation *o, const struct hes_predictor *p)
 {
-	enum hes_recipe recipe = hes_predictor_about(p)->options.recipe;
 	float row[FEATURE_COUNT];
 	struct query q;
 
 	predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.co_runners, &q);
-	features_fill(&q, row, features_of(recipe));
-	for (size_t i = 0; i < features_of(recipe); i++)
+	features_fill(&q, row);
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		fprintf(f, "%.9g,", (double)row[i]);
 	fprintf(f, "%.9g,%.9g,%.9g,%.9g\n", o->iteration_us, o->power_w,
 		q.task->iteration_us * q.base.slowdown, q.base.power_w);
@@ -42,7 +41,7 @@ int train_write_features(const char *path, const struct hes_samples *s,
 		return rc;
 	rc = hes_file_create(&file, path, err);
 	if (!rc) {
-		write_header(file.f, hes_predictor_about(p)->options.recipe);
+		write_header(file.f);
 		for (size_t i = 0; i < all.n; i++) {
 			predictor_set_load(p, &all.v[i]);
 			write_row(file.f, &all.v[i], p);

@@ -213,22 +213,17 @@ const struct feature features[FEATURE_COUNT] = {
 	{ "baseline_crowd", "parts of the SMs", crowded_sm, FEATURE_OF_OTHERS },
 };
 
-size_t features_of(enum hes_recipe recipe)
+void features_fill(const struct query *q, float *row)
 {
-	return recipe == HES_RECIPE_FULL ? FEATURE_COUNT : FEATURE_TABLE_II;
-}
-
-void features_fill(const struct query *q, float *row, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		row[i] = (float)features[i].fill(q);
 }
 
-struct feature_list features_needing(enum hes_recipe recipe, enum feature_need need)
+struct feature_list features_needing(enum feature_need need)
 {
 	struct feature_list list = { .n = 0 };
 
-	for (size_t i = 0; i < features_of(recipe); i++)
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		if (features[i].need == need)
 			list.of[list.n++] = (uint8_t)i;
 	return list;

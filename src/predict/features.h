@@ -22,13 +22,9 @@ struct feature {
 	enum feature_need need;
 };
 
-#define FEATURE_TABLE_II 14 /* the first ones are the paper's, in its order */
-#define FEATURE_COUNT    36
+#define FEATURE_COUNT 36 /* the first 14 are the paper's, in its order */
 
 extern const struct feature features[FEATURE_COUNT];
-
-/** How many of them a recipe takes, from the first. */
-size_t features_of(enum hes_recipe recipe);
 
 /** Some features, by number. */
 struct feature_list {
@@ -36,11 +32,11 @@ struct feature_list {
 	size_t n;
 };
 
-/** The features of a recipe with this need. */
-struct feature_list features_needing(enum hes_recipe recipe, enum feature_need need);
+/** The features with this need. */
+struct feature_list features_needing(enum feature_need need);
 
-/** @q with its baseline. @param row  room for @n, the first @n features */
-void features_fill(const struct query *q, float *row, size_t n);
+/** @q with its baseline. @param row  [FEATURE_COUNT] */
+void features_fill(const struct query *q, float *row);
 
 /** The same of some. @param row  by feature; others are left as they are */
 void features_fill_some(const struct query *q, const struct feature_list *some, float *row);

@@ -49,7 +49,6 @@ struct folding {
 	const struct observation *v;
 	size_t n, every;
 	struct tag *tags;
-	enum hes_recipe recipe;
 	const struct calibration *fit;
 	struct hes_regressor_options o;
 };
@@ -263,7 +262,6 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 {
 	int rc;
 
-	h->p.about.options.recipe = w->recipe;
 	h->p.weight[PREDICTOR_TIME] = h->p.weight[PREDICTOR_POWER] = 1;
 	h->seen = calloc(w->n, sizeof(*h->seen));
 	h->without = calloc(w->n, sizeof(*h->without));
@@ -278,8 +276,7 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 		observation_relink(&h->seen[i]);
 	if (h->n_seen < MIN_FIT)
 		return 0;
-	rc = w->fit ? calibration_without(w->fit, h->without, &h->p.constants)
-		    : constants_init(&h->p.constants, 1, 1);
+	rc = calibration_without(w->fit, h->without, &h->p.constants);
 	if (!rc)
 		rc = range_fit(h->seen, h->n_seen, &h->p.range);
 	if (rc)
@@ -392,12 +389,10 @@ static void use_fewer_trees(struct hes_regressor_options *o)
 		}
 }
 
-int folds_score(const struct observation *v, size_t n, enum hes_recipe recipe,
-		const struct calibration *fit, const struct hes_regressor_options *o,
-		struct fold_scores *out, struct hes_err *err)
+int folds_score(const struct observation *v, size_t n, const struct calibration *fit,
+		const struct hes_regressor_options *o, struct fold_scores *out, struct hes_err *err)
 {
-	struct folding w = { v,   n, (n + ROWS - 1) / ROWS, calloc(n, sizeof(*w.tags)), recipe,
-			     fit, *o };
+	struct folding w = { v, n, (n + ROWS - 1) / ROWS, calloc(n, sizeof(*w.tags)), fit, *o };
 	uint32_t threads = o->threads ? o->threads : (uint32_t)omp_get_max_threads();
 	struct fold folds[FOLDS];
 	int rc = w.tags ? lay_out(&w, folds) : -ENOMEM;

@@ -14,12 +14,12 @@ struct fold_scores {
 
 /**
  * @param v    all samples, in any order
- * @param fit  constants of all samples; NULL when the recipe has none
+ * @param fit  constants of all samples
  * @param o    of the regressors; o->threads folds at a time, with the same result
  * @return 0 or -errno with why
  */
-int folds_score(const struct observation *v, size_t n, enum hes_recipe recipe,
-		const struct calibration *fit, const struct hes_regressor_options *o,
-		struct fold_scores *out, struct hes_err *err);
+int folds_score(const struct observation *v, size_t n, const struct calibration *fit,
+		const struct hes_regressor_options *o, struct fold_scores *out,
+		struct hes_err *err);
 
 #endif

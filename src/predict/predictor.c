@@ -17,7 +17,6 @@
 #include "predict/folds.h"
 
 #define MAX_LOG          20.0 /* of a ratio to the baseline */
-#define MAX_PLAIN        1e12
 #define DEFAULT_COVERAGE 0.9
 #define MIN_COVERAGE     0.5
 #define MAX_COVERAGE     0.99
@@ -26,16 +25,14 @@
 #define MOST_ROWS        20000 /* with all repeats */
 
 /* What the regressor learns instead of a value for which the baseline predicts @expected. */
-static double target_of(enum hes_recipe recipe, double value, double expected)
+static double target_of(double value, double expected)
 {
-	return recipe == HES_RECIPE_PLAIN ? value : log(value / expected);
+	return log(value / expected);
 }
 
 /* Positive and finite for any output of the regressor. */
-static double value_of(enum hes_recipe recipe, double target, double expected)
+static double value_of(double target, double expected)
 {
-	if (recipe == HES_RECIPE_PLAIN)
-		return clamp(target, 1e-3, MAX_PLAIN);
 	return exp(clamp(target, -MAX_LOG, MAX_LOG)) * expected;
 }
 
@@ -43,12 +40,10 @@ void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g
 		     const struct hes_profile *task, const struct hes_setting *s,
 		     const struct hes_load *co_runners, struct query *out)
 {
-	*out = (struct query){ .gpu = g, .task = task, .setting = s, .co_runners = co_runners };
-	if (p->about.options.recipe != HES_RECIPE_PLAIN) {
-		struct constants k = constants_of(&p->constants, g->name, task->workload);
+	const struct constants k = constants_of(&p->constants, g->name, task->workload);
 
-		out->base = baseline_of(&k, out);
-	}
+	*out = (struct query){ .gpu = g, .task = task, .setting = s, .co_runners = co_runners };
+	out->base = baseline_of(&k, out);
 }
 
 /* How often each observation is a row, so that trees learn by weights: once where all are equal. A
@@ -74,9 +69,6 @@ static size_t repeat_rows(const struct observation *v, size_t n, size_t *repeats
 static void fill_rows(const struct hes_predictor *p, const struct observation *v,
 		      const size_t *repeats, size_t rows, float *x, double *y)
 {
-	enum hes_recipe recipe = p->about.options.recipe;
-	size_t columns = features_of(recipe);
-
 	for (size_t i = 0, at = 0; at < rows; i++) {
 		const struct observation *o = &v[i];
 		float row[FEATURE_COUNT];
@@ -84,13 +76,12 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 
 		predictor_query(p, o->query.gpu, o->query.task, o->query.setting,
 				o->query.co_runners, &q);
-		features_fill(&q, row, columns);
+		features_fill(&q, row);
 		for (size_t end = at + repeats[i]; at < end; at++) {
-			for (size_t f = 0; f < columns; f++)
+			for (size_t f = 0; f < FEATURE_COUNT; f++)
 				x[f * rows + at] = row[f];
-			y[at] = target_of(recipe, o->iteration_us,
-					  q.task->iteration_us * q.base.slowdown);
-			y[rows + at] = target_of(recipe, o->power_w, q.base.power_w);
+			y[at] = target_of(o->iteration_us, q.task->iteration_us * q.base.slowdown);
+			y[rows + at] = target_of(o->power_w, q.base.power_w);
 		}
 	}
 }
@@ -103,17 +94,14 @@ static const struct hes_regressor_options boosting = { .kind = HES_REGRESSOR_BOO
 						       .learning_rate = 0.07,
 						       .row_fraction = 0.5 };
 
-static int regressor_options(const struct hes_train_options *o, struct hes_regressor_options *out,
-			     struct hes_err *err)
+static struct hes_regressor_options regressor_options(const struct hes_train_options *o)
 {
-	if ((unsigned)o->recipe > HES_RECIPE_PLAIN)
-		return hes_fail(err, -EINVAL, "recipe %d is unknown", (int)o->recipe);
-	*out = boosting;
-	out->seed = o->seed;
-	out->threads = o->threads;
-	if (o->trees)
-		out->trees = o->trees;
-	return 0;
+	struct hes_regressor_options r = boosting;
+
+	r.seed = o->seed;
+	r.threads = o->threads;
+	r.trees = o->trees ? o->trees : r.trees;
+	return r;
 }
 
 void predictor_describe(struct hes_predictor *p)
@@ -125,7 +113,6 @@ void predictor_describe(struct hes_predictor *p)
 	*o = (struct hes_train_options){
 		.trees = r->trees,
 		.seed = o->seed,
-		.recipe = o->recipe,
 		.coverage = p->interval.coverage,
 	};
 	p->about.nodes = (uint32_t)used->n_nodes;
@@ -136,7 +123,7 @@ void predictor_describe(struct hes_predictor *p)
 void predictor_ready(struct hes_predictor *p)
 {
 	for (unsigned need = 0; need < FEATURE_NEEDS; need++)
-		p->lists[need] = features_needing(p->about.options.recipe, (enum feature_need)need);
+		p->lists[need] = features_needing((enum feature_need)need);
 	predictor_describe(p);
 }
 
@@ -168,9 +155,9 @@ static int describe(const struct observation *v, size_t n, struct hes_predictor 
 	return 0;
 }
 
-void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_COUNT])
+static void feature_names(const char *names[FEATURE_COUNT])
 {
-	for (size_t i = 0; i < features_of(recipe); i++)
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		names[i] = features[i].name;
 }
 
@@ -179,23 +166,22 @@ int predictor_fit_residual(struct hes_predictor *p, const struct observation *v,
 {
 	static const char *const outputs[PREDICTOR_OUTPUTS] = { "time", "power" },
 				 *const units[] = { "us", "mW" };
-	size_t columns = features_of(p->about.options.recipe);
 	size_t *repeats = calloc(n, sizeof(*repeats));
 	size_t all = repeats ? repeat_rows(v, n, repeats) : 0;
-	float *x = malloc(all * columns * sizeof(*x));
+	float *x = malloc(all * FEATURE_COUNT * sizeof(*x));
 	double *y = malloc(all * PREDICTOR_OUTPUTS * sizeof(*y));
 	const char *names[FEATURE_COUNT];
-	struct hes_rows rows = { x, y, all, columns, PREDICTOR_OUTPUTS, names, outputs };
+	struct hes_rows rows = { x, y, all, FEATURE_COUNT, PREDICTOR_OUTPUTS, names, outputs };
 	int rc = -ENOMEM;
 
 	if (repeats && x && y) {
 		uLong crc;
 
 		fill_rows(p, v, repeats, all, x, y);
-		crc = crc32_z(0, (const Bytef *)x, all * columns * sizeof(*x));
+		crc = crc32_z(0, (const Bytef *)x, all * FEATURE_COUNT * sizeof(*x));
 		p->about.samples_crc = (uint32_t)crc32_z(crc, (const Bytef *)y,
 							 all * PREDICTOR_OUTPUTS * sizeof(*y));
-		predictor_feature_names(p->about.options.recipe, names);
+		feature_names(names);
 		rc = hes_regressor_fit(&rows, o, &p->residual, err);
 		for (size_t i = 0; i < PREDICTOR_OUTPUTS && !rc; i++)
 			strcpy(p->residual->outputs[i].unit, units[i]);
@@ -234,12 +220,11 @@ static int learn_interval(const struct observation *v, size_t n, const struct ca
 			  struct hes_predictor *p, struct hes_err *err)
 {
 	struct fold_scores scores;
-	int rc = folds_score(v, n, p->about.options.recipe, fit, r, &scores, err);
+	int rc = folds_score(v, n, fit, r, &scores, err);
 
 	if (rc)
 		return rc;
-	if (p->about.options.recipe != HES_RECIPE_PLAIN)
-		weigh(&scores, p->weight);
+	weigh(&scores, p->weight);
 	if (range_fit(v, n, &p->range) ||
 	    interval_learn(scores.v, scores.n, coverage, &p->interval))
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
@@ -251,17 +236,13 @@ static int learn(struct observation *v, size_t n, const struct hes_regressor_opt
 		 double coverage, struct hes_predictor *p, struct hes_err *err)
 {
 	struct calibration *fit = NULL;
-	int rc;
+	int rc = calibration_new(v, n, r->threads, &fit);
 
-	if (p->about.options.recipe == HES_RECIPE_PLAIN)
-		rc = constants_init(&p->constants, 1, 1);
-	else
-		rc = calibration_new(v, n, r->threads, &fit);
-	if (!rc && fit)
+	if (!rc)
 		rc = calibration_constants(fit, &p->constants);
 	if (!rc)
 		constants_settle(&p->constants);
-	for (size_t i = 0; i < n && !rc && fit; i++)
+	for (size_t i = 0; i < n && !rc; i++)
 		observation_predict_load(&p->constants, &v[i]);
 	if (rc)
 		hes_fail(err, rc, "out of memory for %zu samples", n);
@@ -315,19 +296,16 @@ static int train(const struct hes_samples *s, const struct hes_catalogue *c,
 	const struct hes_samples none = { 0 }, *from = o->prior ? o->prior : &none;
 	struct observations prior = { 0 }, measured = { 0 };
 	struct observation *v = NULL;
-	struct hes_regressor_options r;
+	const struct hes_regressor_options r = regressor_options(o);
 	size_t n = from->n + s->n;
-	int rc = regressor_options(o, &r, err);
+	int rc = check_options(o, n, err);
 
-	if (!rc)
-		rc = check_options(o, n, err);
 	if (!rc)
 		rc = observations_init(&prior, from, c, err);
 	if (!rc)
 		rc = observations_init(&measured, s, c, err);
 	if (!rc)
 		rc = join_observations(&prior, &measured, &v, err);
-	p->about.options.recipe = o->recipe;
 	p->about.options.seed = o->seed;
 	p->weight[PREDICTOR_TIME] = p->weight[PREDICTOR_POWER] = 1;
 	if (!rc)
@@ -399,15 +377,12 @@ uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_
 void predictor_combine(const struct hes_predictor *p, const struct query *q,
 		       const double rest[PREDICTOR_OUTPUTS], double out[PREDICTOR_OUTPUTS])
 {
-	enum hes_recipe recipe = p->about.options.recipe;
 	double time_us = q->task->iteration_us * q->base.slowdown;
 
-	out[PREDICTOR_TIME] =
-		value_of(recipe, p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
-	out[PREDICTOR_POWER] =
-		lesser(value_of(recipe, p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER],
-				q->base.power_w),
-		       PREDICTOR_MAX_W);
+	out[PREDICTOR_TIME] = value_of(p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
+	out[PREDICTOR_POWER] = lesser(
+		value_of(p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER], q->base.power_w),
+		PREDICTOR_MAX_W);
 }
 
 void predictor_predict(const struct hes_predictor *p, const struct query *q,
@@ -416,15 +391,14 @@ void predictor_predict(const struct hes_predictor *p, const struct query *q,
 	double rest[PREDICTOR_OUTPUTS];
 	float row[FEATURE_COUNT];
 
-	features_fill(q, row, features_of(p->about.options.recipe));
+	features_fill(q, row);
 	hes_regressor_predict(p->residual, row, rest);
 	predictor_combine(p, q, rest, out);
 }
 
 void predictor_set_load(const struct hes_predictor *p, struct observation *o)
 {
-	if (p->about.options.recipe != HES_RECIPE_PLAIN)
-		observation_predict_load(&p->constants, o);
+	observation_predict_load(&p->constants, o);
 	for (size_t i = 0; i < o->n_named; i++)
 		o->co_runners.unseen_distance +=
 			range_unseen_distance(&p->range, o->query.gpu, &o->named[i].solo);

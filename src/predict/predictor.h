@@ -23,34 +23,31 @@ struct hes_predictor {
 	struct interval interval;
 	/* of the regressor's output, 0..1; from samples that were left out */
 	double weight[PREDICTOR_OUTPUTS];
-	/* log(time / baseline), log(power / baseline); us and W when plain. It keeps the
-	 * predictor's units and errors: us, mW */
+	/* log(time / baseline), log(power / baseline). It keeps the predictor's units and errors:
+	 * us, mW */
 	struct hes_regressor *residual;
-	struct feature_list lists[FEATURE_NEEDS]; /* the recipe's features */
+	struct feature_list lists[FEATURE_NEEDS];
 };
 
-/** Fill p->about from the regressor's options and errors; seed and recipe are there. */
+/** Fill p->about from the regressor's options and errors; the seed is there. */
 void predictor_describe(struct hes_predictor *p);
 
 /** Finish a predictor when all other fields are filled. */
 void predictor_ready(struct hes_predictor *p);
 
-/** Names of the features of a recipe; static. */
-void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_COUNT]);
-
-/** A query with its baseline. Needs the constants and the recipe of @p. */
+/** A query with its baseline. Needs the constants of @p. */
 void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		     const struct hes_profile *task, const struct hes_setting *s,
 		     const struct hes_load *co_runners, struct query *out);
 
 /**
- * Compute the load of an observation from its named co-runners. Needs the constants, the recipe and
+ * Compute the load of an observation from its named co-runners. Needs the constants and
  * the range of @p.
  */
 void predictor_set_load(const struct hes_predictor *p, struct observation *o);
 
 /**
- * Fit the residual. Needs the constants and the recipe of @p; fills p->residual and the CRC of the
+ * Fit the residual. Needs the constants of @p; fills p->residual and the CRC of the
  * samples.
  * @return 0 or -errno with why
  */

@@ -26,7 +26,7 @@ static void put_names(struct model_writer *b, const char (*names)[HES_NAME_MAX],
 static void put_about(struct model_writer *b, const struct hes_predictor_info *a)
 {
 	model_put_u64(b, a->options.seed, 8);
-	model_put_u64(b, a->options.recipe, 4);
+	model_put_u64(b, 0, 4); /* all features, over the baseline */
 	model_put_u64(b, a->rows, 4);
 	model_put_u64(b, a->samples_crc, 4);
 	put_names(b, (const char(*)[HES_NAME_MAX])a->types, a->n_types);
@@ -110,10 +110,13 @@ static int get_about(struct model_reader *r, struct hes_predictor_info *a, struc
 	recipe = model_get_u32(r);
 	a->rows = model_get_u32(r);
 	a->samples_crc = model_get_u32(r);
-	r->bad |= recipe > HES_RECIPE_PLAIN;
+	if (recipe)
+		return hes_fail(err, -ENOTSUP,
+				"%s: trained with --recipe, which this version does not have; "
+				"train it again with heshare train",
+				r->path);
 	if (r->bad)
 		return 0;
-	a->options.recipe = (enum hes_recipe)recipe;
 	rc = get_names(r, &a->types, &a->n_types, err);
 	return rc || r->bad ? rc : get_names(r, &a->workloads, &a->n_workloads, err);
 }
@@ -123,25 +126,23 @@ static int get_about(struct model_reader *r, struct hes_predictor_info *a, struc
 static int check_features(const char *path, const struct hes_predictor *p, struct hes_err *err)
 {
 	const struct hes_regressor_info *a = hes_regressor_about(p->residual);
-	const char *names[FEATURE_COUNT];
-	size_t n = features_of(p->about.options.recipe);
 
 	if (a->n_outputs != PREDICTOR_OUTPUTS)
 		return hes_fail(err, -EINVAL, "%s: %zu outputs; a predictor has %d", path,
 				a->n_outputs, PREDICTOR_OUTPUTS);
-	if (a->n_features != n)
+	if (a->n_features != FEATURE_COUNT)
 		return hes_fail(err, -EINVAL,
-				"%s: trained on %zu features, this program has %zu; train it again",
-				path, a->n_features, n);
-	predictor_feature_names(p->about.options.recipe, names);
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(p->residual->feature_names[i], names[i]) &&
+				"%s: trained on %zu features, this program has %d; train it again",
+				path, a->n_features, FEATURE_COUNT);
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
+		if (strcmp(p->residual->feature_names[i], features[i].name) &&
 		    (strcmp(p->residual->feature_names[i], "residents") ||
-		     strcmp(names[i], "co_runners")))
+		     strcmp(features[i].name, "co_runners")))
 			return hes_fail(err, -EINVAL,
 					"%s: feature %zu is \"%s\", this program's is \"%s\"; "
 					"train it again",
-					path, i + 1, p->residual->feature_names[i], names[i]);
+					path, i + 1, p->residual->feature_names[i],
+					features[i].name);
 	return 0;
 }
 

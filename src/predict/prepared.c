@@ -20,7 +20,7 @@ struct hes_prepared_job {
 	const struct hes_predictor *p;
 	const struct hes_gpu_type *gpu;
 	const struct hes_profile *task;
-	struct base_task t; /* unless the recipe is plain */
+	struct base_task t;
 	struct range_position place;
 	double unseen_distance;
 	struct leaf_sets left; /* after the job's features */
@@ -29,16 +29,11 @@ struct hes_prepared_job {
 struct hes_prepared {
 	const struct hes_prepared_job *c;
 	struct hes_setting setting;
-	struct base_setting b; /* unless the recipe is plain */
+	struct base_setting b;
 	struct range_position place;
 	struct hes_load load;
 	struct leaf_sets left; /* after the setting's features, too */
 };
-
-static bool is_plain(const struct hes_predictor *p)
-{
-	return p->about.options.recipe == HES_RECIPE_PLAIN;
-}
 
 /* Exclude leaves by some features of a query. */
 static void exclude_leaves(const struct hes_predictor *p, enum feature_need need,
@@ -56,17 +51,14 @@ static void exclude_leaves(const struct hes_predictor *p, enum feature_need need
 static void prepare_job(const struct hes_predictor *p, const struct hes_gpu_type *g,
 			const struct hes_profile *task, struct hes_prepared_job *out)
 {
+	const struct constants k = constants_of(&p->constants, g->name, task->workload);
 	struct query q = { .gpu = g, .task = task };
 
 	out->p = p;
 	out->gpu = g;
 	out->task = task;
-	if (!is_plain(p)) {
-		const struct constants k = constants_of(&p->constants, g->name, task->workload);
-
-		out->t = baseline_task(&k, g, task);
-		q.base.off_gpu = out->t.off_gpu;
-	}
+	out->t = baseline_task(&k, g, task);
+	q.base.off_gpu = out->t.off_gpu;
 	out->place = range_position_of_job(&p->range, g, task);
 	if (p->residual->scorer) {
 		quickscorer_start(p->residual->scorer, &out->left);
@@ -81,8 +73,7 @@ static void prepare_setting(const struct hes_prepared_job *c, const struct hes_s
 
 	out->c = c;
 	out->setting = *s;
-	if (!is_plain(p))
-		out->b = baseline_setting(&c->t, s);
+	out->b = baseline_setting(&c->t, s);
 	out->place = range_position_of_setting(&c->place, c->gpu, s);
 	if (p->residual->scorer) {
 		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &out->setting };
@@ -112,10 +103,7 @@ struct hes_prepared *hes_prepared_new(const struct hes_prepared_job *j, const st
 		return NULL;
 	prepare_setting(j, s, made);
 	made->load = (struct hes_load){ 0 };
-	if (is_plain(j->p))
-		hes_load_add(&made->load, j->gpu, j->task, s->sm_pct, s->clock_mhz);
-	else
-		baseline_join(&j->t, &made->b, s, &made->load);
+	baseline_join(&j->t, &made->b, s, &made->load);
 	made->load.unseen_distance = j->unseen_distance;
 	return made;
 }
@@ -151,8 +139,7 @@ static void predict_both(const struct hes_prepared *r, const struct hes_load *co
 	struct leaf_sets left;
 	double rest[PREDICTOR_OUTPUTS];
 
-	if (!is_plain(c->p))
-		q.base = baseline_with(&c->t, &r->b, co_runners);
+	q.base = baseline_with(&c->t, &r->b, co_runners);
 	if (!c->p->residual->scorer) {
 		predictor_predict(c->p, &q, out);
 		return;
@@ -209,7 +196,7 @@ struct range_distance predictor_distance(const struct hes_predictor *p, const st
 {
 	struct range_distance d = range_distance_of(&p->range, q);
 
-	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(p)) {
+	if (d.outside & HES_OUTSIDE_WORKLOAD) {
 		const struct constants k =
 			constants_of(&p->constants, q->gpu->name, q->task->workload);
 
@@ -224,7 +211,7 @@ static struct interval_bound bound_of(const struct hes_prepared *r,
 	const struct hes_prepared_job *c = r->c;
 	struct range_distance d = range_distance_with(&r->place, &r->setting, co_runners);
 
-	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(c->p)) {
+	if (d.outside & HES_OUTSIDE_WORKLOAD) {
 		const struct query q = { .gpu = c->gpu,
 					 .task = c->task,
 					 .setting = &r->setting,
@@ -276,14 +263,10 @@ void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_ty
 			  const struct hes_profile *solo, const struct hes_setting *s,
 			  struct hes_load *load)
 {
-	if (is_plain(p)) {
-		hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);
-	} else {
-		const struct constants k = constants_of(&p->constants, g->name, solo->workload);
-		const struct base_task t = baseline_task(&k, g, solo);
-		const struct base_setting b = baseline_setting(&t, s);
+	const struct constants k = constants_of(&p->constants, g->name, solo->workload);
+	const struct base_task t = baseline_task(&k, g, solo);
+	const struct base_setting b = baseline_setting(&t, s);
 
-		baseline_join(&t, &b, s, load);
-	}
+	baseline_join(&t, &b, s, load);
 	load->unseen_distance += range_unseen_distance(&p->range, g, solo);
 }

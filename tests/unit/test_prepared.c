@@ -168,11 +168,6 @@ static void check_queries(struct hes_train_options o, size_t n)
 TEST(prepared_queries_equal_queries_from_scratch)
 {
 	check_queries((struct hes_train_options){ .seed = 1 }, QUERIES);
-	check_queries((struct hes_train_options){ .seed = 2, .recipe = HES_RECIPE_TABLE_II },
-		      QUERIES / 4);
-	check_queries(
-		(struct hes_train_options){ .seed = 3, .recipe = HES_RECIPE_PLAIN, .trees = 5 },
-		QUERIES / 4);
 	/* Too many trees for sets of leaves. */
 	check_queries((struct hes_train_options){ .seed = 4, .trees = 150 }, QUERIES / 4);
 }

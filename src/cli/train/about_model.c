@@ -12,8 +12,6 @@
 #include "cli/cli.h"
 #include "heshare/predict.h"
 
-const char *const train_recipes[] = { "full", "table-ii", "plain", NULL };
-
 static json_t *errors_json(const struct hes_regressor_errors *e)
 {
 	if (!e->rows)
@@ -83,14 +81,13 @@ static int predictor_json(const struct hes_predictor_info *a, uint32_t checksum)
 
 	return cli_print_json(
 		"heshare-predictor",
-		json_pack("{s:s, s:I, s:I, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o}", "recipe",
-			  train_recipes[a->options.recipe], "trees", (json_int_t)a->options.trees,
-			  "nodes", (json_int_t)a->nodes, "seed", seed_json(a->options.seed), "rows",
-			  (json_int_t)a->rows, "rows_crc", checksum_json(a->samples_crc),
-			  "coverage_pct", 100 * a->options.coverage, "checksum",
-			  checksum_json(checksum), "gpu_types", names_json(a->types, a->n_types),
-			  "workloads", names_json(a->workloads, a->n_workloads), "outputs",
-			  outputs));
+		json_pack("{s:I, s:I, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o}", "trees",
+			  (json_int_t)a->options.trees, "nodes", (json_int_t)a->nodes, "seed",
+			  seed_json(a->options.seed), "rows", (json_int_t)a->rows, "rows_crc",
+			  checksum_json(a->samples_crc), "coverage_pct", 100 * a->options.coverage,
+			  "checksum", checksum_json(checksum), "gpu_types",
+			  names_json(a->types, a->n_types), "workloads",
+			  names_json(a->workloads, a->n_workloads), "outputs", outputs));
 }
 
 static void print_names(const char *what, char (*names)[HES_NAME_MAX], uint32_t n)
@@ -103,10 +100,9 @@ static void print_names(const char *what, char (*names)[HES_NAME_MAX], uint32_t 
 
 static int print_predictor(const struct hes_predictor_info *a, uint32_t checksum)
 {
-	printf("predictor %08" PRIx32 ": recipe %s, %" PRIu32 " trees per output with %" PRIu32
+	printf("predictor %08" PRIx32 ": %" PRIu32 " trees per output with %" PRIu32
 	       " nodes in all, fitted on %" PRIu32 " samples (%08" PRIx32 ")\n",
-	       checksum, train_recipes[a->options.recipe], a->options.trees, a->nodes, a->rows,
-	       a->samples_crc);
+	       checksum, a->options.trees, a->nodes, a->rows, a->samples_crc);
 	print_names("GPU types", a->types, a->n_types);
 	print_names("workloads", a->workloads, a->n_workloads);
 	printf("intervals hold %.0f %% of measurements\n", 100 * a->options.coverage);

@@ -10,7 +10,4 @@
 /** @return exit status */
 int predictor_about(const char *path, bool json);
 
-/** By enum hes_recipe; NULL-terminated. */
-extern const char *const train_recipes[];
-
 #endif

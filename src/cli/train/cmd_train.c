@@ -11,11 +11,9 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
-#include "cli/train/about_model.h"
 
 struct train_opts {
 	struct train_request q;
-	const char *recipe;
 	double noise_pct;
 	bool from_store, json;
 };
@@ -36,10 +34,6 @@ static const struct opt train_opts[] = {
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = AT(q.threads), .arg = "T",
 	  .def = "0", .max = 1024,
 	  .help = "threads; 0: one per processor; the result is the same" },
-	{ .name = "recipe", .kind = OPT_CHOICE, .offset = AT(recipe), .arg = "NAME", .def = "full",
-	  .choices = train_recipes,
-	  .help = "features: full; table-ii (the paper's 14); plain (table-ii without the "
-		  "baseline)" },
 	{ .heading = "validation",
 	  .name = "validate", .kind = OPT_DOUBLE, .offset = AT(q.validate_pct), .arg = "PCT",
 	  .def = "25", .max = 90,
@@ -119,11 +113,10 @@ static double floor_pct(const struct train_opts *o)
 static int print_json(const struct train_opts *o, const struct train_result *r)
 {
 	json_t *doc = json_pack(
-		"{s:I, s:I, s:s, s:{s:I, s:I, s:o*}, s:f, s:f}", "trees",
+		"{s:I, s:I, s:{s:I, s:I, s:o*}, s:f, s:f}", "trees",
 		(json_int_t)hes_predictor_about(r->predictor)->options.trees, "threads",
-		o->q.threads ? (json_int_t)o->q.threads : (json_int_t)omp_get_max_threads(),
-		"recipe", o->recipe, "rows", "fit", (json_int_t)r->fit.n, "test",
-		(json_int_t)r->test.n, "modelled",
+		o->q.threads ? (json_int_t)o->q.threads : (json_int_t)omp_get_max_threads(), "rows",
+		"fit", (json_int_t)r->fit.n, "test", (json_int_t)r->test.n, "modelled",
 		r->prior.samples.n ? json_integer((json_int_t)r->prior.samples.n) : NULL, "fit_s",
 		r->fit_s, "noise_floor_pct", floor_pct(o));
 
@@ -237,8 +230,6 @@ static int run_train(const void *opts, int n_args, char **args)
 	o.q.app = cli_app();
 	o.q.progress = cli_progress;
 	o.q.samples = n_args ? args[0] : NULL;
-	while (strcmp(train_recipes[o.q.recipe], o.recipe))
-		o.q.recipe++;
 	if (train_run(&o.q, &r, &err))
 		status = cli_fail("train", &err);
 	else
