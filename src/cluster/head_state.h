@@ -30,7 +30,7 @@ struct head {
 	/* One a job of the request. */
 	enum hes_run_job_state *state;
 	unsigned *tries; /* attempts in parts that are over */
-	size_t *part_of; /* that has the job; PART_NONE: none that is not over */
+	size_t *part_of; /* that has the job; PART_NONE: none that is not over; PART_NOWHERE */
 	struct hes_text_map names;
 	size_t planned_again; /* jobs */
 	unsigned stopping;    /* requests to stop */

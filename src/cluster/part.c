@@ -478,19 +478,36 @@ static int take_left_part(struct head *h, struct part *p, struct hes_err *err)
 }
 
 /* Jobs that were given up, or ended early and are not accepted, get another chance. */
-static void resume_jobs(struct head *h)
+static bool gets_chance(const struct head *h, size_t job)
 {
-	const size_t n = h->q->launcher->n;
-	size_t done = 0;
+	return h->state[job] == HES_RUN_JOB_FAILED ||
+	       (h->state[job] == HES_RUN_JOB_EARLY && !h->q->early_ok);
+}
 
-	for (size_t i = 0; i < h->q->jobs->n; i++) {
-		done += h->state[i] == HES_RUN_JOB_DONE;
-		if (h->state[i] == HES_RUN_JOB_FAILED ||
-		    (h->state[i] == HES_RUN_JOB_EARLY && !h->q->early_ok))
-			h->state[i] = HES_RUN_JOB_WAITING;
+static int resume_jobs(struct head *h, struct hes_err *err)
+{
+	const size_t n = h->q->launcher->n, n_jobs = h->q->jobs->n;
+	size_t done = 0;
+	int rc = hes_journal_begin(h->q->journal, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n_jobs && !rc; i++) {
+		struct hes_run_job waits = { .state = HES_RUN_JOB_WAITING };
+
+		memcpy(waits.job, h->q->jobs->v[i].id, sizeof(waits.job));
+		if (gets_chance(h, i))
+			rc = hes_journal_result(h->q->journal, h->run->id, &waits, err);
 	}
-	run_tell(&h->log, "run %lld is resumed on %zu node%s: done are %zu of %zu job%s",
-		 (long long)h->run->id, n, hes_s(n), done, h->q->jobs->n, hes_s(h->q->jobs->n));
+	rc = hes_journal_end(h->q->journal, rc, err);
+	for (size_t i = 0; i < n_jobs && !rc; i++) {
+		done += h->state[i] == HES_RUN_JOB_DONE;
+		h->state[i] = gets_chance(h, i) ? HES_RUN_JOB_WAITING : h->state[i];
+	}
+	if (!rc)
+		run_tell(&h->log, "run %lld is resumed on %zu node%s: done are %zu of %zu job%s",
+			 (long long)h->run->id, n, hes_s(n), done, n_jobs, hes_s(n_jobs));
+	return rc;
 }
 
 int part_take_left(struct head *h, struct hes_err *err)
@@ -503,7 +520,7 @@ int part_take_left(struct head *h, struct hes_err *err)
 		if (h->parts[i].state == PART_LEFT)
 			rc = take_left_part(h, &h->parts[i], err);
 	if (!rc)
-		resume_jobs(h);
+		rc = resume_jobs(h, err);
 	h->taken_over = !rc;
 	return rc;
 }

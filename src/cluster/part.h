@@ -10,7 +10,8 @@
 
 #include "heshare/run.h"
 
-#define PART_NONE SIZE_MAX
+#define PART_NONE    SIZE_MAX
+#define PART_NOWHERE (SIZE_MAX - 1) /* of a job that no node can run */
 
 struct head;
 

@@ -49,6 +49,28 @@ size_t round_pool(const struct head *h)
 	return n;
 }
 
+/* What no GPU that is up has the memory for waits for --resume. */
+static void leave_large(struct head *h, const struct hes_fleet *up)
+{
+	uint32_t most_mib = 0;
+	size_t n = 0;
+
+	for (size_t g = 0; g < up->n; g++)
+		if (up->gpus[g].type->memory_mib > most_mib)
+			most_mib = up->gpus[g].type->memory_mib;
+	for (size_t i = 0; i < h->q->jobs->n; i++) {
+		if (!is_free(h, i) || hes_job_memory_mib(&h->q->jobs->v[i]) <= most_mib)
+			continue;
+		h->part_of[i] = PART_NOWHERE;
+		n++;
+	}
+	if (n)
+		run_tell(&h->log,
+			 "%zu job%s more memory than any GPU of the nodes that are up has, and "
+			 "wait%s for --resume",
+			 n, n == 1 ? " needs" : "s need", n == 1 ? "s" : "");
+}
+
 /* Jobs that wait; in the first round that is all. */
 static int draft_jobs(const struct head *h, struct draft *d, struct hes_err *err)
 {
@@ -234,6 +256,12 @@ static int plan_left(struct head *h, struct draft *d, struct hes_err *err)
 	const bool again = h->rounds > 0;
 	int rc = draft_fleet(h, d, err);
 
+	if (!rc && again)
+		leave_large(h, &d->fleet.fleet);
+	if (!rc && !round_pool(h))
+		return 0;
+	if (!rc)
+		rc = draft_jobs(h, d, err);
 	if (!rc)
 		rc = draft_plan(h, d, err);
 	if (!rc)
@@ -250,14 +278,14 @@ int round_plan(struct head *h, struct hes_err *err)
 {
 	const bool first = !h->rounds, fits = first && plan_fits(h);
 	struct draft d = { .of = NULL };
-	int rc = draft_jobs(h, &d, err);
+	int rc;
 
 	if (first && !fits)
 		run_tell(&h->log, "the plan is for other GPUs than these nodes have, so its jobs "
 				  "are planned again");
-	if (!rc)
-		rc = fits ? write_round(h, &d, h->q->plan, h->q->fleet, err)
-			  : plan_left(h, &d, err);
+	rc = fits ? draft_jobs(h, &d, err) : plan_left(h, &d, err);
+	if (!rc && fits)
+		rc = write_round(h, &d, h->q->plan, h->q->fleet, err);
 	draft_free(&d);
 	return rc;
 }

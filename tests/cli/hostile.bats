@@ -221,6 +221,27 @@ on_road() {
 	[ "$(head -2 ends | cut -d' ' -f3 | sort -u)" = 0 ]
 }
 
+@test "a job that needs more memory than the nodes that are left have waits, and the others run" {
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 }, { type: T4, count: 1 } ]\n' >one.yaml
+	sed -i 's/exec sh -c/CUDA_VISIBLE_DEVICES=${2#h} exec sh -c/' bin/ssh
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,resnet34,8,100,1813\nb,0,resnet18,4,100,40000\n' >large.csv
+	cat >script <<-'END'
+		echo h0 >hosts
+		"$HESHARE" plan large.csv --gpus ssh:hosts --policy exclusive -o plan.json
+		"$HESHARE" run plan.json --launcher ssh:hosts -c false --retries 0
+		for host in h1 h0; do
+			echo $host >hosts
+			"$HESHARE" run plan.json --launcher ssh:hosts --resume -c 'echo {job} >>marks' --early-ok
+			jq -c '[.jobs_waiting, .state]' plan.run/report.json
+		done
+	END
+	run in_lab bash script
+	echo "$output"
+	[[ "$output" == *"1 job needs more memory than any GPU of the nodes that are up has, and waits for --resume"* ]]
+	[ "$(grep '^\[' <<<"$output" | tr '\n' ' ')" = '[1,"stopped"] [0,"done"] ' ]
+	[ "$(tr '\n' ' ' <marks)" = "a b " ]
+}
+
 @test "clocks that a node refuses are counted; a store that is locked does not end --resume" {
 	on_road nodes
 	cat >script <<-'END'
