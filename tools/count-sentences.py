@@ -29,7 +29,7 @@ def paragraphs(lines, is_help):
         if is_help:  # examples, and rows of options whose text is further to the right
             code = bool(re.match(r"\s*heshare ", line))
             line = re.sub(r"^  +(-\S.*?  +|\s*(?=\S))", "", line) if line.startswith(" ") else line
-            new = not line.strip() or bool(re.match(r"  +-", lines[number - 1]))
+            new = not line.strip() or bool(re.match(r" {2,10}\S", lines[number - 1]))
         else:
             new = bool(re.match(r"\s*([-*]|\d+\.) ", line))
         if code or new or not line.strip():
@@ -48,7 +48,7 @@ def sentences(text):
     text = re.sub(r"`[^`]*`", lambda m: re.sub(r"[.!?]", "", m.group()), text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"^([-*]|\d+\.) ", "", text)
-    return [s for s in re.split(r"(?<=[.!?])[)*\"]*\s+(?=[^a-z]|heshare)", text) if s.strip()]
+    return [s for s in re.split(r"(?<=[.!?])[)*\"]*\s+(?=[^a-z]|heshare|[a-z-]+:)", text) if s.strip()]
 
 
 def words(text):

@@ -19,6 +19,10 @@ tools/check-layers.py || failed=1
 echo "== words"
 tools/check-words.py || failed=1
 
+echo "== words and long sentences of the documents"
+tools/count-sentences.py | sort -k5,5nr | head -n 8
+tools/count-sentences.py --list README.md docs/running.md || failed=1
+
 echo "== text"
 mapfile -t texts < <(files '*.c' '*.h' '*.md' '*.py' '*.sh' '*.bats' '*.build' '*.yaml' '*.txt' \
 	Makefile run)

@@ -369,11 +369,13 @@ policies() {
 	cmp <(on_terminal "$HESHARE" trace --list --json) <("$HESHARE" trace --list --json)
 }
 
-@test "help keeps to 100 columns" {
-	for name in $(commands | grep -vxE 'help|completion|man'); do
-		"$HESHARE" "$name" --help | sed '/^example:/,/^$/d' >help
+@test "help keeps to 100 columns and to 25 words a sentence" {
+	while read -r name; do
+		# shellcheck disable=SC2086
+		"$HESHARE" $name --help | sed '/^example:/,/^$/d' >help
 		[ "$(awk "length > 100" help)" = "" ]
-	done
+		"$HES_SOURCE_ROOT/tools/count-sentences.py" --list - <help
+	done < <(all_commands | grep -vxE 'help|completion|man')
 }
 
 @test "keys typed at a real bash complete to what is meant" {

@@ -33,12 +33,12 @@
 		.name = "profiles", .kind = OPT_FILE, .offset = (where), .arg = "FILE", \
 		.help = "profiles.csv or its folder, in place of the store's profiles"  \
 	}
-#define CLI_PROGRESS_OPT(where)                                                                  \
-	{                                                                                        \
-		.name = "progress", .kind = OPT_TEXT, .offset = (where), .arg = "REGEX",         \
-		.help = "count the iterations of a job in the lines that match REGEX, with one " \
-			"group around the count: '(\\d+)/\\d+', 'step (\\d+)'; lines "           \
-			"\"heshare: N iterations\" always count"                                 \
+#define CLI_PROGRESS_OPT(where)                                                          \
+	{                                                                                \
+		.name = "progress", .kind = OPT_TEXT, .offset = (where), .arg = "REGEX", \
+		.help = "count a job's iterations in lines that match REGEX, with one "  \
+			"group around the count: '(\\d+)/\\d+', 'step (\\d+)'; lines "   \
+			"\"heshare: N iterations\" always count"                         \
 	}
 
 /** "2026-11-21" or "2026-11-21T14:30:00Z". @what names the option in the error */

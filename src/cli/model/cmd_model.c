@@ -310,15 +310,16 @@ const struct command cmd_model = {
 	.max_args = 1,
 	.offer = offer_workloads,
 	.summary = "predict time and power of jobs by the GPU model",
-	.text = "Prints the modelled time of an iteration, power and clock of a GPU that runs "
-		"WORKLOAD, alone or with co-runners.\n\n"
-		"--list lists workloads and GPU types, with the data that their parameters were "
-		"fitted on.\n\n"
-		"--add-workload finds the parameters of a network that the model does not know. "
-		"The known networks say what facts and profile leave open. Each measured network "
-		"is then left out and added in the same way; how far off that is, is the error to "
-		"expect. simulate, trace, plan and model know the workload with --catalogue FILE, "
-		"or if FILE is ~/.config/heshare/workloads.yaml.",
+	.text = "Prints the modelled time of an iteration, power and clock of a GPU that "
+		"runs WORKLOAD, alone or with co-runners.\n\n"
+		"--list lists workloads and GPU types, with the data that their "
+		"parameters were fitted on.\n\n"
+		"--add-workload finds the parameters of a network that the model does not "
+		"know. The known networks say what facts and profile leave open. Each "
+		"measured network is then left out and added in the same way; how far off "
+		"that is, is the error to expect. The commands simulate, trace, plan and "
+		"model know the workload with --catalogue FILE, or if FILE is "
+		"~/.config/heshare/workloads.yaml.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --co-runners bert-large:8:50\n"
 		   "  heshare model mine --profiles profiles.csv -b 8\n"

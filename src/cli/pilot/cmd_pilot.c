@@ -61,8 +61,8 @@ static const struct opt pilot_opts[] = {
 	  .help = "as of heshare run" },
 	{ .heading = "output",
 	  .name = "dir", .letter = 'd', .kind = OPT_FILE, AT(dir), .arg = "DIR",
-	  .help = "folder for script, plan, store and the output of jobs, which all nodes see by "
-		  "this name; without it, the name of JOBS with .pilot in place of .csv" },
+	  .help = "folder for script, plan, store and output of jobs, which all nodes see "
+"by this name; without it, JOBS with .pilot in place of .csv" },
 	{ .name = "print", .kind = OPT_FLAG, AT(print),
 	  .help = "print the batch script, and do nothing" },
 	{ .name = "no-wait", .kind = OPT_FLAG, AT(no_wait), .help = "do not wait for the end" },
@@ -244,17 +244,19 @@ const struct command cmd_pilot = {
 	.max_args = INT_MAX,
 	.max_before = 1,
 	.summary = "submit one Slurm job that plans and runs many jobs on its nodes",
-	.text = "Writes a batch script, submits it by sbatch, and waits until the Slurm job has "
-		"ended. In the Slurm job, heshare plan --gpus slurm plans the jobs of the file "
-		"JOBS for the GPUs of all its nodes, and heshare run carries the plan out by one "
-		"runner on each node. COMMAND is the command of jobs without one of their own, "
-		"with {workload}, {batch}, {iterations}, {memory} and {job}. The format of JOBS is "
-		"in docs/formats/jobs.md; heshare trace makes such files.\n\n"
-		"All nodes must see the folder --dir, heshare itself and what the jobs need by the "
-		"same names. Before the time limit the run stops in order. After a requeue, in a "
-		"job of --chain, or when the same command is given again, it goes on with the jobs "
-		"that are left, also on other GPUs. Ctrl-C ends the waiting alone; scancel of all "
-		"Slurm jobs, with those of --chain, ends the pilot.\n\n"
+	.text = "Writes a batch script, submits it by sbatch, and waits until the Slurm "
+		"job has ended. In the Slurm job, heshare plan --gpus slurm plans the "
+		"jobs of the file JOBS for the GPUs of all its nodes, and heshare run "
+		"carries the plan out by one runner on each node. COMMAND is the command "
+		"of jobs without one of their own, with {workload}, {batch}, "
+		"{iterations}, {memory} and {job}. The format of JOBS is in "
+		"docs/formats/jobs.md; heshare trace makes such files.\n\n"
+		"All nodes must see the folder --dir, heshare itself and what the jobs "
+		"need by the same names. Before the time limit the run stops in order. "
+		"After a requeue, in a job of --chain, or when the command is given "
+		"again, it goes on with the jobs that are left. Ctrl-C ends the waiting "
+		"alone; scancel of all Slurm jobs, with those of --chain, ends the "
+		"pilot.\n\n"
 		"The exit status is 0 when every job is done.",
 	.example =
 		"  heshare pilot jobs.csv --nodes 3 --time 2:00:00 -- ./train.sh {workload} "

@@ -97,8 +97,8 @@ static const struct opt profile_opts[] = {
 	  .help = "a job without progress for this time has failed, seconds" },
 	{ .name = "ahead", .kind = OPT_U64, AT(q.ahead), .arg = "N", .def = "16",
 	  .max = HES_PROFILER_AHEAD,
-	  .help = "most processes of a GPU that start while others are measured, or are stopped "
-		  "until their turn; 0: each starts when it is its turn, and ends" },
+	  .help = "most processes of a GPU that start while others are measured, or wait "
+"stopped for their turn; 0: each starts at its turn" },
 	{ .heading = "run and results",
 	  .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(q.minutes), .arg = "MIN",
 	  .def = "0", .max = 1e6,
@@ -360,27 +360,29 @@ const struct command cmd_profile = {
 	.args = "[NAME] [-- COMMAND [ARGUMENT]...]",
 	.max_args = MAX_ARGS,
 	.summary = "profile workloads alone and sharing a GPU",
-	.text = "Measures a workload: runs COMMAND, called NAME in the store, on the GPUs of this "
-		"machine at every SM share and clock, alone and with the co-runners of "
-		"--co-runners. "
-		"The store keeps the time of an iteration, power, clock, and the activity of SMs "
-		"and memory. GPUs of one type divide the work.\n\n"
-		"COMMAND must print \"heshare: N iterations\" from time to time, with N counted "
-		"from its start. If it does not, give --iterations. It is started again when it "
-		"ends, and stopped after the measurement. If COMMAND is one word, the shell runs "
-		"it; else it is a program and its arguments. {workload}, {batch} and {iterations} "
-		"are replaced, the last by --iterations or 1000000000.\n\n"
-		"A point is a co-run set on one GPU at one clock. Points that are in the store are "
-		"skipped, so a profile that was stopped, by Ctrl-C or a closed terminal, continues "
-		"with the same command. Overnight, start it in tmux, by nohup or by systemd-run "
-		"--user. Clocks and MPS are restored by the guard, a second process. If it is "
-		"killed too, use heshare restore.\n\n"
-		"With --jobs: profiles the jobs of FILE, with their own commands or with COMMAND. "
-		"Each runs alone on a whole GPU, then random ones share a GPU until there are "
-		"--samples of them. heshare plan learns from these.\n\n"
-		"With --modelled: draws profiles and samples from the GPU model, with measurement "
-		"noise. Writes DIR/profiles.csv, every workload alone at batch sizes 1 to 64, and "
-		"DIR/samples.csv, random workloads with random co-runners. See docs/gpu-model.md.",
+	.text = "Measures a workload: runs COMMAND, called NAME in the store, on the GPUs "
+		"of this machine at every SM share and clock. It runs alone, and with the "
+		"jobs of --co-runners. The store keeps the time of an iteration, power, "
+		"clock, and the activity of SMs and memory. GPUs of one type divide the "
+		"work.\n\n"
+		"COMMAND must print \"heshare: N iterations\" from time to time, with N "
+		"counted from its start. If it does not, give --iterations. It is started "
+		"again when it ends, and stopped after the measurement. If COMMAND is one "
+		"word, the shell runs it; else it is a program and its arguments. "
+		"{workload}, {batch} and {iterations} are replaced, the last by "
+		"--iterations or 1000000000.\n\n"
+		"A point is a co-run set on one GPU at one clock. Points that are in the "
+		"store are skipped, so a profile that was stopped, by Ctrl-C or a closed "
+		"terminal, continues with the same command. Overnight, start it in tmux, "
+		"by nohup or by systemd-run --user. Clocks and MPS are restored by the "
+		"guard, a second process. If it is killed too, use heshare restore.\n\n"
+		"With --jobs: profiles the jobs of FILE, with their own commands or with "
+		"COMMAND. Each runs alone on a whole GPU, then random ones share a GPU "
+		"until there are --samples of them. heshare plan learns from these.\n\n"
+		"With --modelled: draws profiles and samples from the GPU model, with "
+		"measurement noise. Writes DIR/profiles.csv, every workload alone at "
+		"batch sizes 1 to 64, and DIR/samples.csv, random workloads with random "
+		"co-runners. See docs/gpu-model.md.",
 	.example = "  heshare profile resnet50 --batch 1,8,64 -- python3 serve.py --batch {batch}\n"
 		   "  heshare profile bert --shares 30..90:30 --co-runners resnet50/8 -- python3 "
 		   "bert.py\n"

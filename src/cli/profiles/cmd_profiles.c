@@ -173,9 +173,10 @@ static const struct command cmd_list = {
 	.name = "profiles list",
 	.args = "",
 	.summary = "print the workloads and deliveries of the store",
-	.text = "Prints the workloads and GPU types of the store with the number of profiled batch "
-		"sizes, of samples and points, and their age; then the deliveries, the imports, "
-		"measurements and runs that added rows. It says whether to train again.",
+	.text = "Prints the workloads and GPU types of the store with the number of "
+		"profiled batch sizes, of samples and points, and their age. Then come "
+		"the deliveries: imports, measurements and runs that added rows. It says "
+		"whether to train again.",
 	.example = "  heshare profiles list",
 	.opts = list_opts,
 	.opts_size = sizeof(struct profiles_opts),

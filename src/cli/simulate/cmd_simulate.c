@@ -61,14 +61,13 @@ static const struct opt simulate_opts[] = {
 	CLI_PREDICTOR_OPT(offsetof(struct simulate_opts, q.predictor)),
 	CLI_PROFILES_OPT(offsetof(struct simulate_opts, q.profiles)),
 	{ .name = "physics", .kind = OPT_FILE, AT(q.physics), .arg = "FILE",
-	  .help = "read parameters of the GPU model from this file instead of the built-in ones "
-		"(data/physics.yaml, "
+	  .help = "read parameters of the GPU model from this file (data/physics.yaml, "
 		"heshare-calibrate); " APP_SECOND_PHYSICS ": other equations, to test policies on "
 			"GPUs that no predictor matches" },
 	{ .heading = "several sets of jobs",
 	  .name = "draws", .kind = OPT_TEXT, AT(draws), .arg = "N|A..B", .without = "seeds",
-	  .help = "JOBS is a log or generator of heshare trace: draw 60 jobs from it with each of "
-		  "the seeds 1..N, or A..B; draw K is planned with seed K" },
+	  .help = "JOBS is a log or generator of heshare trace: draw 60 jobs from it with "
+"each seed 1..N, or A..B, which plans the draw, too" },
 	{ .name = "reference", .kind = OPT_TEXT, AT(q.reference), .arg = "POLICY",
 	  .offer = offer_contenders,
 	  .help = "compare with this policy over the sets; without it, exclusive or the first" },
@@ -359,27 +358,31 @@ const struct command cmd_simulate = {
 	.min_args = 0,
 	.max_args = CLI_MAX_ARGS,
 	.summary = "replay plans on modelled GPUs and compare policies",
-	.text = "Plans the jobs with each policy and replays the plans on a model of the GPUs. "
-		"When jobs arrive, all waiting jobs are planned again; joint places only the new "
-		"jobs (--replan: plans again). Policies see profiles and predictions. The replay "
-		"uses the physics of the GPU model: jobs on a GPU slow each other, and a batch "
-		"ends with its last job.\n\n"
-		"The table has the average and the 95th percentile of completion times (JCT), the "
-		"end of the last job, and fleet energy: of GPUs that run jobs, and of idle ones "
-		"until the last job ends. Next to each is its difference in % from exclusive, or "
-		"from the first policy. --wide adds the median, busy energy (of GPUs while they "
-		"run jobs), util (mean part of the SMs that is busy) and how far the predictions "
-		"are off. On a terminal the best value of a column is bold, without NO_COLOR.\n\n"
-		"The sentence below the table compares the best policy, by the product of average "
-		"completion time and fleet energy, with the best one of another method, then with "
-		"one job per GPU (exclusive), then with one clock for each GPU type (static).\n\n"
-		"Several jobs files, or --draws of a log or generator, give means over the sets, "
-		"the difference from a reference with its 95 % interval, and on how many sets a "
-		"policy needs no more energy and time. --sweep finds the one clock for each GPU "
-		"type, or the one power limit, with the least product of both.\n\n"
+	.text = "Plans the jobs with each policy and replays the plans on a model of the "
+		"GPUs. When jobs arrive, all waiting jobs are planned again; joint places "
+		"only the new jobs (--replan: plans again). Policies see profiles and "
+		"predictions. The replay uses the physics of the GPU model: jobs on a GPU "
+		"slow each other, and a batch ends with its last job.\n\n"
+		"The table has the average and the 95th percentile of completion times "
+		"(JCT), and the end of the last job. Fleet energy is that of GPUs that "
+		"run jobs, and of idle ones until the last job ends. Next to each is its "
+		"difference in % from exclusive, or from the first policy. --wide adds "
+		"the median, busy energy (of GPUs while they run jobs) and util (mean "
+		"part of the SMs that is busy). It also adds how far the predictions are "
+		"off. On a terminal the best value of a column is bold, without "
+		"NO_COLOR.\n\n"
+		"The best policy is that with the least product of average completion "
+		"time and fleet energy. The sentence below the table compares it with the "
+		"best of another method, one job per GPU (exclusive), and one clock a GPU "
+		"type (static).\n\n"
+		"Several jobs files, or --draws of a log or generator, give means over "
+		"the sets, and the difference from a reference with its 95 % interval. "
+		"They also tell on how many sets a policy needs no more energy and time. "
+		"--sweep finds the one clock for each GPU type, or the one power limit, "
+		"with the least product of both.\n\n"
 		"Workloads, plans and policies of your own: --profiles, --plan, --policy "
-		"exec:PROGRAM; --per-job writes what became of each job. docs/tutorial.md shows "
-		"them.",
+		"exec:PROGRAM; --per-job writes what became of each job. docs/tutorial.md "
+		"shows them.",
 	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
 		   "  heshare simulate jobs.csv --policy exec:./mine,joint --per-job rows.csv\n"
 		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"

@@ -127,7 +127,7 @@ static const struct opt trace_opts[] = {
 	  .offer = offer_fields, .many = true,
 	  .without = "list",
 	  .help = "columns of a log of your own, by name or number, with a unit (runtime=took:min, "
-		  "gpus=9:percent); runtime, or start and end, or iterations is needed" },
+		  "gpus=9:percent). Needed: runtime, or start and end, or iterations" },
 	{ .name = "timezone", .kind = OPT_TEXT, AT(timezone), .arg = "ZONE",
 	  .without = "list",
 	  .help = "zone of dates without one, such as Europe/Berlin; without it, UTC" },

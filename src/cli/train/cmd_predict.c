@@ -374,10 +374,11 @@ const struct command cmd_predict = {
 	.max_args = 1,
 	.offer = offer_workloads,
 	.summary = "predict time and power of a job with its setting and co-runners",
-	.text = "Predicts the values that plans are made from: the time of an iteration of "
-		"WORKLOAD with an SM share, a clock and co-runners, and the power of the GPU.\n\n"
-		"Without WORKLOAD, describes the file of --predictor: its training data, names, "
-		"units, and its errors on samples that were held back.",
+	.text = "Predicts what plans are made from: the time of an iteration of WORKLOAD "
+		"and the power of the GPU. An SM share, a clock and co-runners can be "
+		"given.\n\n"
+		"Without WORKLOAD, describes the file of --predictor: its training data, "
+		"names, units, and its errors on samples that were held back.",
 	.example =
 		"  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --co-runners vgg16:8:50",
 	.opts = predict_opts,
