@@ -3,7 +3,7 @@
 
 Without files: the documents, but for papers, results and the changelog. "-" is a help text on
 standard input. Prints a row for each file and their sum; --list prints the long sentences instead,
-and ends with status 1 if there are any. Code, tables and headings are no sentences; the words of
+and ends with status 1 if there are any. Code, tables, headings and what a command wrote are no sentences; the words of
 tables count.
 """
 import glob
@@ -24,7 +24,7 @@ def paragraphs(lines, is_help):
     """Texts that sentences do not cross, as (line number, text)."""
     text, start, fenced = [], 0, False
     for number, line in enumerate(lines, 1):
-        fenced ^= line.startswith("```")
+        fenced ^= line.startswith(("```", "<!-- table", "<!-- end"))
         code = fenced or line.startswith(("```", "    ", "|", "#", "!", "<!--"))
         if is_help:  # examples, and rows of options whose text is further to the right
             code = bool(re.match(r"\s*heshare ", line))
