@@ -61,7 +61,8 @@ int64_t run_start_up_us(const struct hes_profiles *profiles, const struct hes_gp
 }
 
 /* Joules between two readings. @return false: not known */
-static bool between(const struct hes_measured *from, const struct hes_measured *to, double *out)
+static bool joules_between(const struct hes_measured *from, const struct hes_measured *to,
+			   double *out)
 {
 	const double s = to->seconds - from->seconds, known_s = to->known_s - from->known_s;
 	const bool whole = known_s >= WHOLE * s;
@@ -116,7 +117,7 @@ static void keep_segment(struct run_energy *e)
  * Over a gap of the readings the counter still gives the joules of the GPU. How they split is not
  * known, so the energy of the jobs that ran is missing.
  */
-static void lose(struct run_gpu *g)
+static void energy_lose(struct run_gpu *g)
 {
 	for (uint32_t i = 0; i < g->n_running; i++)
 		g->running[i]->energy_missing = true;
@@ -137,7 +138,7 @@ static void add_clock(struct run_gpu *g, const struct hes_measured *now)
 	}
 }
 
-static void account(struct run_meter *m, struct run_gpu *g, bool changes)
+static void energy_account(struct run_meter *m, struct run_gpu *g, bool changes)
 {
 	struct run_energy *e = &g->energy;
 	struct hes_measured now;
@@ -149,14 +150,14 @@ static void account(struct run_meter *m, struct run_gpu *g, bool changes)
 	for (uint32_t i = 0; i < g->n_running; i++)
 		run_look(m, g->running[i]);
 	hes_window_look_at(m->window, e->metered, &now);
-	known = between(&e->last, &now, &joules);
+	known = joules_between(&e->last, &now, &joules);
 	if (!known && !changes)
 		return;
 	seconds = now.seconds - e->last.seconds;
 	m->longest_gap_s = fmax(m->longest_gap_s, now.longest_gap_s);
 	m->left_out |= now.left_out;
 	if (!known || e->missing)
-		lose(g);
+		energy_lose(g);
 	e->missing = !known;
 	if (!known)
 		return;
@@ -178,12 +179,12 @@ static void account(struct run_meter *m, struct run_gpu *g, bool changes)
 
 void run_account(struct run_meter *m, struct run_gpu *g)
 {
-	account(m, g, true);
+	energy_account(m, g, true);
 }
 
 void run_account_so_far(struct run_meter *m, struct run_gpu *g)
 {
-	account(m, g, false);
+	energy_account(m, g, false);
 }
 
 void run_segment_begin(const struct run_meter *m, struct run_gpu *g)

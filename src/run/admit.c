@@ -37,7 +37,7 @@ static struct co_run co_run_of(const struct run_queue *q)
 	return c;
 }
 
-static bool fits(const struct run_queue *q, const struct co_run *c, const struct run_place *p)
+static bool place_fits(const struct run_queue *q, const struct co_run *c, const struct run_place *p)
 {
 	if (!c->n)
 		return true;
@@ -60,7 +60,7 @@ long run_admit_next(struct run_queue *q)
 	for (; i < q->n && (q->together || q->v[i].batch == batch); i++) {
 		if (q->v[i].state != RUN_WAITING)
 			continue;
-		if (fits(q, &c, &q->v[i])) {
+		if (place_fits(q, &c, &q->v[i])) {
 			q->reach = i + 1 > q->reach ? i + 1 : q->reach;
 			return (long)i;
 		}

@@ -10,9 +10,10 @@
 #define MEMORY_ROOM \
 	10 /* part of what a job says it needs that its limit is above it: contexts, rounding */
 
-static void add(struct run_environment *e, size_t *n, const char *fmt, ...) HES_PRINTF(3, 4);
+static void environment_add(struct run_environment *e, size_t *n, const char *fmt, ...)
+	HES_PRINTF(3, 4);
 
-static void add(struct run_environment *e, size_t *n, const char *fmt, ...)
+static void environment_add(struct run_environment *e, size_t *n, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -28,23 +29,24 @@ void run_environment_set(struct run_environment *out, const struct run_environme
 	size_t n = 0, rows = 0;
 
 	if (of->run)
-		add(out, &n, "HESHARE_RUN=%" PRId64, of->run);
-	add(out, &n, "HESHARE_JOB=%s", of->job->id);
-	add(out, &n, "HESHARE_ATTEMPT=%" PRIu32, of->attempt);
-	add(out, &n, "HESHARE_WORKLOAD=%.*s", hes_job_workload_given(of->job), of->job->workload);
-	add(out, &n, "HESHARE_BATCH=%" PRIu32, of->job->batch_size);
+		environment_add(out, &n, "HESHARE_RUN=%" PRId64, of->run);
+	environment_add(out, &n, "HESHARE_JOB=%s", of->job->id);
+	environment_add(out, &n, "HESHARE_ATTEMPT=%" PRIu32, of->attempt);
+	environment_add(out, &n, "HESHARE_WORKLOAD=%.*s", hes_job_workload_given(of->job),
+			of->job->workload);
+	environment_add(out, &n, "HESHARE_BATCH=%" PRIu32, of->job->batch_size);
 	if (!of->job->whole_run)
-		add(out, &n, "HESHARE_ITERATIONS=%" PRIu64, of->job->iterations);
-	add(out, &n, "HESHARE_GPU=%s", of->gpu);
-	add(out, &n, "HESHARE_SM_PCT=%" PRIu32, of->sm_pct);
+		environment_add(out, &n, "HESHARE_ITERATIONS=%" PRIu64, of->job->iterations);
+	environment_add(out, &n, "HESHARE_GPU=%s", of->gpu);
+	environment_add(out, &n, "HESHARE_SM_PCT=%" PRIu32, of->sm_pct);
 	if (of->mps)
 		rows = hes_mps_variables(of->mps, of->sm_pct, of->limit_mib, out->mps);
 	else /* CUDA finds no daemon there, and uses none: neither an inherited one nor that of
 		/tmp/nvidia-mps */
-		add(out, &n, "CUDA_MPS_PIPE_DIRECTORY=%s/none", of->mps_folder);
+		environment_add(out, &n, "CUDA_MPS_PIPE_DIRECTORY=%s/none", of->mps_folder);
 	/* Behind MPS too: indices that were meant for heshare itself would be none of the daemon's.
 	 */
-	add(out, &n, "CUDA_VISIBLE_DEVICES=%s", of->uuid);
+	environment_add(out, &n, "CUDA_VISIBLE_DEVICES=%s", of->uuid);
 	for (size_t i = 0; i < rows; i++)
 		out->v[n++] = out->mps[i];
 	out->v[n] = NULL;

@@ -2,7 +2,7 @@
  * gpu_memory.h - what jobs use of a GPU that they share: memory and contexts, of all their
  * processes.
  *
- * MPS limits each process by itself. A job with several processes is held to its limit here, so
+ * MPS limits each process by itself. A job with several processes is kept to its limit here, so
  * that it does not take the memory of its co-runners.
  */
 #ifndef HES_RUN_GPU_MEMORY_H

@@ -65,7 +65,7 @@ static bool is_same_type(const struct run_gpu *a, const struct run_gpu *b)
 
 /* How much longer a job takes on another type, by SMs and clock; never less than 1, so that its
  * time limit is not too short. */
-static double stretch(const struct run_gpu *from, const struct run_gpu *to)
+static double gpu_stretch(const struct run_gpu *from, const struct run_gpu *to)
 {
 	const struct hes_gpu_type *a = from->planned->type, *b = to->planned->type;
 
@@ -134,8 +134,8 @@ static int move_batch(struct moves *m, const struct run_gpu *from, const struct 
 	queue->shares_pct = like->shares_pct;
 	for (size_t i = 0; i < n && !rc; i++) {
 		const struct run_place *p = v[i]->place;
-		const int64_t us =
-			(int64_t)((double)task_planned_us(v[i]) * (same ? 1 : stretch(from, to)));
+		const int64_t us = (int64_t)((double)task_planned_us(v[i]) *
+					     (same ? 1 : gpu_stretch(from, to)));
 
 		b.unlocked = !same || p->clock_mhz == RUN_UNLOCKED;
 		b.clock_mhz = !same ? 0 : b.unlocked ? p->expected_mhz : p->clock_mhz;

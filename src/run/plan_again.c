@@ -60,14 +60,14 @@ void run_replan_want_now(struct run_replans *p, const char *why)
 
 /* When a running job ends. Of one that runs longer than planned, the end is a quarter of its time
  * away. */
-static int64_t end_of(const struct run_task *t, int64_t now)
+static int64_t task_end_of(const struct run_task *t, int64_t now)
 {
 	const int64_t left_us = task_left_us(t, now);
 
 	return left_us >= 0 || t->unknown ? now + left_us : now + (now - t->attempt.started_us) / 4;
 }
 
-static bool differs(const struct run_task *t, int64_t end_us)
+static bool task_differs(const struct run_task *t, int64_t end_us)
 {
 	return !t->unknown &&
 	       fabs((double)(end_us - t->expected_end_us)) > DIFFERS * (double)task_planned_us(t);
@@ -80,7 +80,7 @@ void run_replan_ended(struct run_replans *p, const struct run_task *t)
 
 	for (size_t i = 0; i < p->tasks->n; i++)
 		unknown += p->tasks->v[i]->unknown && task_waits(p->tasks->v[i]);
-	if (!t->unknown && !unknown && !differs(t, t->ended_us))
+	if (!t->unknown && !unknown && !task_differs(t, t->ended_us))
 		return;
 	snprintf(why, sizeof(why), "job %s ended", t->job->id);
 	run_replan_want(p, why);
@@ -93,9 +93,9 @@ void run_replan_look(struct run_replans *p, int64_t now)
 	for (size_t i = 0; i < p->gpus->n; i++)
 		for (uint32_t k = 0; k < p->gpus->v[i].n_running; k++) {
 			struct run_task *t = p->gpus->v[i].running[k];
-			const int64_t end_us = end_of(t, now);
+			const int64_t end_us = task_end_of(t, now);
 
-			if (!differs(t, end_us))
+			if (!task_differs(t, end_us))
 				continue;
 			t->expected_end_us = end_us;
 			snprintf(why, sizeof(why), "job %s differs from the plan", t->job->id);
@@ -169,7 +169,7 @@ static void snapshot_running(const struct run_replans *p, const struct run_gpu *
 {
 	for (uint32_t k = 0; k < g->n_running; k++) {
 		struct run_task *t = g->running[k];
-		const int64_t now = s->now.now_us, end_us = end_of(t, now);
+		const int64_t now = s->now.now_us, end_us = task_end_of(t, now);
 		const double part = task_part_done(t),
 			     by_plan = (double)(now - t->attempt.started_us - t->start_up_us) /
 				       fmax((double)(task_planned_us(t) - t->start_up_us), 1);

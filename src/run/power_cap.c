@@ -102,8 +102,8 @@ void run_cap_round(struct run_cap *c)
 
 /* Power of a GPU with what has started there, and with @also. A job that is killed and stuck has no
  * work left. */
-static double gpu_w(const struct run_cap *c, const struct run_gpu *g, const struct run_task *also,
-		    size_t *n_started)
+static double gpu_power_w(const struct run_cap *c, const struct run_gpu *g,
+			  const struct run_task *also, size_t *n_started)
 {
 	const struct hes_gpu_type *type = g->planned->type;
 	double sum = 0;
@@ -130,8 +130,8 @@ bool run_cap_delays(struct run_cap *c, const struct run_gpu *gpus, size_t n,
 	size_t n_started = 0, ignored = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		before += gpu_w(c, &gpus[i], NULL, &n_started);
-		with += gpu_w(c, &gpus[i], t, &ignored);
+		before += gpu_power_w(c, &gpus[i], NULL, &n_started);
+		with += gpu_power_w(c, &gpus[i], t, &ignored);
 	}
 	*out_w = fmax(before, now_w) + with - before;
 	/* Rounding: a plan that keeps its cap to the watt is kept. */

@@ -29,11 +29,11 @@ struct stage {
 	uint32_t clock_mhz; /* locked; 0: none */
 };
 
-static void act(const struct hes_run_request *q, int64_t at_us, const struct stage *s,
-		const struct hes_job *job, const char *fmt, ...) HES_PRINTF(5, 6);
+static void stage_act(const struct hes_run_request *q, int64_t at_us, const struct stage *s,
+		      const struct hes_job *job, const char *fmt, ...) HES_PRINTF(5, 6);
 
-static void act(const struct hes_run_request *q, int64_t at_us, const struct stage *s,
-		const struct hes_job *job, const char *fmt, ...)
+static void stage_act(const struct hes_run_request *q, int64_t at_us, const struct stage *s,
+		      const struct hes_job *job, const char *fmt, ...)
 {
 	char text[TEXT_MAX];
 	va_list ap;
@@ -46,8 +46,9 @@ static void act(const struct hes_run_request *q, int64_t at_us, const struct sta
 				job ? job->id : NULL, text);
 }
 
-static void add_place(const struct hes_run_request *q, struct stage *s,
-		      const struct hes_batch *batch, size_t index, const struct hes_placement *p)
+static void stage_add_place(const struct hes_run_request *q, struct stage *s,
+			    const struct hes_batch *batch, size_t index,
+			    const struct hes_placement *p)
 {
 	s->placements[s->queue.n] = p;
 	s->queue.v[s->queue.n] = (struct run_place){
@@ -62,7 +63,8 @@ static void add_place(const struct hes_run_request *q, struct stage *s,
 	s->queue.n++;
 }
 
-static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, struct hes_err *err)
+static int stage_make(const struct hes_run_request *q, size_t gpu, struct stage *s,
+		      struct hes_err *err)
 {
 	const struct hes_queue *queue = &q->plan->queues[gpu];
 	size_t n = 0;
@@ -90,7 +92,7 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 	s->shares = !q->no_mps && run_shares(queue);
 	for (size_t i = 0; i < queue->n; i++)
 		for (uint32_t k = 0; k < queue->batches[i].n; k++)
-			add_place(q, s, &queue->batches[i], i, &queue->batches[i].jobs[k]);
+			stage_add_place(q, s, &queue->batches[i], i, &queue->batches[i].jobs[k]);
 	snprintf(s->mps.pipe_dir, sizeof(s->mps.pipe_dir), "%.400s/%ld/pipe", q->mps_folder,
 		 q->gpus[gpu]);
 	snprintf(s->mps.log_dir, sizeof(s->mps.log_dir), "%.400s/%ld/log", q->mps_folder,
@@ -98,7 +100,7 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 	return 0;
 }
 
-static void set_clock(const struct hes_run_request *q, struct stage *s, int64_t now_us)
+static void stage_set_clock(const struct hes_run_request *q, struct stage *s, int64_t now_us)
 {
 	uint32_t mhz = run_admit_clock(&s->queue);
 
@@ -106,14 +108,15 @@ static void set_clock(const struct hes_run_request *q, struct stage *s, int64_t 
 		return;
 	s->clock_mhz = mhz == RUN_UNLOCKED ? 0 : mhz;
 	if (s->clock_mhz)
-		act(q, now_us, s, NULL, "lock the clock at %" PRIu32 " MHz", mhz);
+		stage_act(q, now_us, s, NULL, "lock the clock at %" PRIu32 " MHz", mhz);
 	else
-		act(q, now_us, s, NULL, "unlock the clock");
+		stage_act(q, now_us, s, NULL, "unlock the clock");
 }
 
 /* A line for the start, then one for each variable of CUDA: the line says what the HESHARE_ ones
  * hold. What came from outside cannot end a line. */
-static void put_start(FILE *f, const struct hes_run_request *q, const struct stage *s, size_t place)
+static void stage_put_start(FILE *f, const struct hes_run_request *q, const struct stage *s,
+			    size_t place)
 {
 	const struct hes_placement *p = s->placements[place];
 	const struct hes_job *job = &q->jobs->v[p->job];
@@ -146,8 +149,8 @@ static void put_start(FILE *f, const struct hes_run_request *q, const struct sta
 	}
 }
 
-static int start(const struct hes_run_request *q, struct stage *s, size_t place, int64_t now_us,
-		 struct hes_err *err)
+static int stage_start(const struct hes_run_request *q, struct stage *s, size_t place,
+		       int64_t now_us, struct hes_err *err)
 {
 	const struct hes_placement *p = s->placements[place];
 	const struct hes_job *job = &q->jobs->v[p->job];
@@ -157,7 +160,7 @@ static int start(const struct hes_run_request *q, struct stage *s, size_t place,
 	int rc = -ENOMEM;
 
 	if (f) {
-		put_start(f, q, s, place);
+		stage_put_start(f, q, s, place);
 		rc = fclose(f) ? -ENOMEM : 0;
 	}
 	if (__builtin_add_overflow(now_us, p->end_us - p->start_us, &s->end_us[place])) {
@@ -175,8 +178,8 @@ static int start(const struct hes_run_request *q, struct stage *s, size_t place,
 }
 
 /* Start what may; the clock comes first. */
-static int admit(const struct hes_run_request *q, struct stage *s, int64_t now_us,
-		 struct hes_err *err)
+static int stage_admit(const struct hes_run_request *q, struct stage *s, int64_t now_us,
+		       struct hes_err *err)
 {
 	size_t places[HES_MAX_SHARING], n = 0;
 	long next;
@@ -187,9 +190,9 @@ static int admit(const struct hes_run_request *q, struct stage *s, int64_t now_u
 		s->queue.v[next].state = RUN_STARTED;
 		places[n++] = (size_t)next;
 	}
-	set_clock(q, s, now_us);
+	stage_set_clock(q, s, now_us);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = start(q, s, places[i], now_us, err);
+		rc = stage_start(q, s, places[i], now_us, err);
 	return rc;
 }
 
@@ -199,9 +202,9 @@ static void close_stage(const struct hes_run_request *q, struct stage *s, int64_
 		return;
 	s->closed = true;
 	if (s->clock_mhz)
-		act(q, now_us, s, NULL, "unlock the clock");
+		stage_act(q, now_us, s, NULL, "unlock the clock");
 	if (s->shares)
-		act(q, now_us, s, NULL, "end the MPS daemon of %s", s->info.uuid);
+		stage_act(q, now_us, s, NULL, "end the MPS daemon of %s", s->info.uuid);
 }
 
 /* The next job to end, on any GPU; of several at a time, the first in order. @return NULL: nothing
@@ -224,21 +227,22 @@ static struct stage *next_end(struct stage *v, size_t n, size_t *place)
 	return found;
 }
 
-static void tell_end(const struct hes_run_request *q, const struct stage *s, size_t place,
-		     int64_t now_us)
+static void stage_tell_end(const struct hes_run_request *q, const struct stage *s, size_t place,
+			   int64_t now_us)
 {
 	const struct hes_placement *p = s->placements[place];
 	const struct hes_batch *b = &q->plan->queues[s->gpu].batches[s->queue.v[place].batch];
 
 	if (b->unknown)
-		act(q, now_us, s, &q->jobs->v[p->job],
-		    "ends, if it takes %.0f s: how long it takes is not known",
-		    (double)(p->end_us - p->start_us) * 1e-6);
+		stage_act(q, now_us, s, &q->jobs->v[p->job],
+			  "ends, if it takes %.0f s: how long it takes is not known",
+			  (double)(p->end_us - p->start_us) * 1e-6);
 	else
-		act(q, now_us, s, &q->jobs->v[p->job], "ends, as planned");
+		stage_act(q, now_us, s, &q->jobs->v[p->job], "ends, as planned");
 }
 
-static int play(const struct hes_run_request *q, struct stage *v, size_t n, struct hes_err *err)
+static int stages_play(const struct hes_run_request *q, struct stage *v, size_t n,
+		       struct hes_err *err)
 {
 	struct stage *s;
 	size_t place = 0;
@@ -246,16 +250,16 @@ static int play(const struct hes_run_request *q, struct stage *v, size_t n, stru
 
 	for (size_t i = 0; i < n; i++)
 		if (v[i].shares)
-			act(q, 0, &v[i], NULL, "start the MPS daemon of %s in %s/%ld",
-			    v[i].info.uuid, q->mps_folder, q->gpus[v[i].gpu]);
+			stage_act(q, 0, &v[i], NULL, "start the MPS daemon of %s in %s/%ld",
+				  v[i].info.uuid, q->mps_folder, q->gpus[v[i].gpu]);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = admit(q, &v[i], 0, err);
+		rc = stage_admit(q, &v[i], 0, err);
 	while (!rc && (s = next_end(v, n, &place))) {
 		int64_t now_us = s->end_us[place];
 
 		s->queue.v[place].state = RUN_OVER;
-		tell_end(q, s, place, now_us);
-		rc = admit(q, s, now_us, err);
+		stage_tell_end(q, s, place, now_us);
+		rc = stage_admit(q, s, now_us, err);
 		close_stage(q, s, now_us);
 	}
 	return rc;
@@ -269,9 +273,9 @@ int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err)
 
 	for (size_t g = 0; !rc && g < q->fleet->n; g++)
 		if (q->gpus[g] >= 0 && q->plan->queues[g].n)
-			rc = make(q, g, &v[n++], err);
+			rc = stage_make(q, g, &v[n++], err);
 	if (!rc)
-		rc = play(q, v, n, err);
+		rc = stages_play(q, v, n, err);
 	for (size_t i = 0; i < n; i++) {
 		free(v[i].queue.v);
 		free(v[i].placements);

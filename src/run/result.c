@@ -34,7 +34,7 @@ static struct hes_run_job task_result(const struct run_task *t)
 	return j;
 }
 
-static int write_took(struct run_results *rs, const struct run_task *t, struct hes_err *err)
+static int attempt_write(struct run_results *rs, const struct run_task *t, struct hes_err *err)
 {
 	return t->attempt.id
 		       ? hes_journal_attempt_took(rs->log->journal, t->attempt.id,
@@ -42,7 +42,7 @@ static int write_took(struct run_results *rs, const struct run_task *t, struct h
 		       : 0;
 }
 
-static int write_task(struct run_results *rs, const struct run_task *t, struct hes_err *err)
+static int task_write(struct run_results *rs, const struct run_task *t, struct hes_err *err)
 {
 	struct hes_run_job j = task_result(t);
 	int rc = t->attempt.id
@@ -51,13 +51,13 @@ static int write_task(struct run_results *rs, const struct run_task *t, struct h
 			 : 0;
 
 	if (!rc)
-		rc = write_took(rs, t, err);
+		rc = attempt_write(rs, t, err);
 	return rc || !t->over ? rc
 			      : hes_journal_result(rs->log->journal, rs->log->run->id, &j, err);
 }
 
 /* Also of the jobs that run there: the parts must sum to the meter. */
-static int write_gpu(struct run_results *rs, const struct run_gpu *g, struct hes_err *err)
+static int gpu_write(struct run_results *rs, const struct run_gpu *g, struct hes_err *err)
 {
 	struct hes_run_meter m = { .session = rs->meter->session,
 				   .measured_us = (int64_t)(g->energy.last.seconds * 1e6),
@@ -74,12 +74,12 @@ static int write_gpu(struct run_results *rs, const struct run_gpu *g, struct hes
 	row.idle_mj = g->before.idle_mj + thousandths(g->energy.idle_j);
 	rc = hes_journal_gpu_took(rs->log->journal, rs->log->run->id, &row, err);
 	for (uint32_t i = 0; !rc && i < g->n_running; i++)
-		rc = write_took(rs, g->running[i], err);
+		rc = attempt_write(rs, g->running[i], err);
 	return rc ? rc : hes_journal_meter(rs->log->journal, rs->log->run->id, &m, err);
 }
 
 /* The power cap: what was drawn so far. */
-static int write_power(struct run_results *rs, struct hes_err *err)
+static int power_write(struct run_results *rs, struct hes_err *err)
 {
 	struct hes_run *run = rs->log->run;
 	struct hes_meter_power now;
@@ -94,7 +94,7 @@ static int write_power(struct run_results *rs, struct hes_err *err)
 	return hes_journal_power(rs->log->journal, run->id, run->over_cap_us, run->peak_mw, err);
 }
 
-static int write_ended(struct run_results *rs, struct hes_err *err)
+static int ended_write(struct run_results *rs, struct hes_err *err)
 {
 	int rc = hes_journal_begin(rs->log->journal, err);
 
@@ -105,9 +105,9 @@ static int write_ended(struct run_results *rs, struct hes_err *err)
 
 		if (task_state(t) != TASK_JUDGED)
 			continue;
-		rc = write_task(rs, t, err);
+		rc = task_write(rs, t, err);
 		if (!rc)
-			rc = write_gpu(rs, t->gpu, err);
+			rc = gpu_write(rs, t->gpu, err);
 	}
 	return hes_journal_end(rs->log->journal, rc, err);
 }
@@ -119,9 +119,9 @@ int run_keep_gpus(struct run_results *rs, struct hes_err *err)
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < rs->gpus->n && !rc; i++)
-		rc = write_gpu(rs, &rs->gpus->v[i], err);
+		rc = gpu_write(rs, &rs->gpus->v[i], err);
 	if (!rc)
-		rc = write_power(rs, err);
+		rc = power_write(rs, err);
 	return hes_journal_end(rs->log->journal, rc, err);
 }
 
@@ -149,15 +149,15 @@ void run_keep_joules(struct run_results *rs, int64_t now)
 	for (size_t i = 0; i < rs->gpus->n && !rc; i++) {
 		run_account_so_far(rs->meter, &rs->gpus->v[i]);
 		if (!rs->gpus->v[i].energy.missing)
-			rc = write_gpu(rs, &rs->gpus->v[i], &err);
+			rc = gpu_write(rs, &rs->gpus->v[i], &err);
 	}
 	if (!rc)
-		rc = write_power(rs, &err);
+		rc = power_write(rs, &err);
 	hes_journal_end(rs->log->journal, rc, &err);
 }
 
 /* Tasks that are in the journal leave the list. */
-static void settle_ended(struct run_results *rs)
+static void ended_settle(struct run_results *rs)
 {
 	for (size_t i = 0; i < rs->tasks->n_ended; i++) {
 		struct run_task *t = rs->tasks->ended[i];
@@ -173,7 +173,7 @@ static void settle_ended(struct run_results *rs)
 	run_tasks_close_ranks(rs->tasks);
 }
 
-static int keep_ended(struct run_results *rs, struct hes_err *err)
+static int ended_keep_points(struct run_results *rs, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -200,10 +200,10 @@ void run_finish(struct run_results *rs)
 	if (rs->log->paused || !judged)
 		return;
 	/* What was measured goes before the end, which no run looks at again. */
-	if (keep_ended(rs, &err) || write_ended(rs, &err)) {
+	if (ended_keep_points(rs, &err) || ended_write(rs, &err)) {
 		run_pause(rs->log, &err);
 		return;
 	}
 	run_go_on(rs->log);
-	settle_ended(rs);
+	ended_settle(rs);
 }

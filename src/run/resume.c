@@ -41,7 +41,7 @@ static int make_index(const struct run_tasks *ts, struct index *out, struct hes_
 	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", ts->n) : 0;
 }
 
-static struct run_task *find(const struct index *x, const char *id)
+static struct run_task *index_find(const struct index *x, const char *id)
 {
 	const uint32_t at = hes_hash_map_find(&x->ids, hes_hash_text(HES_HASH_START, id),
 					      task_has_id, x->tasks, id);
@@ -58,7 +58,7 @@ static int take_results(const struct run_resume *x, const struct index *ix, stru
 	int rc = hes_journal_jobs(x->log->journal, x->log->run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		struct run_task *t = find(ix, v[i].job);
+		struct run_task *t = index_find(ix, v[i].job);
 
 		if (!t)
 			rc = hes_fail(err, -EINVAL,
@@ -157,7 +157,7 @@ static int close_attempt(const struct run_resume *x, const struct hes_attempt *a
 }
 
 /* Whether processes of an attempt are, or may be, killed and still there. */
-static bool is_stuck(const struct hes_undone *m, const struct hes_run_process *p)
+static bool process_is_stuck(const struct hes_undone *m, const struct hes_run_process *p)
 {
 	unsigned n = m->n_stuck < HES_STUCK_MAX ? m->n_stuck : HES_STUCK_MAX;
 
@@ -168,12 +168,13 @@ static bool is_stuck(const struct hes_undone *m, const struct hes_run_process *p
 }
 
 /* Then the job is not started again, and its GPU may hang. */
-static bool still_runs(const struct run_resume *x, const struct hes_attempt *a, struct run_task *t)
+static bool attempt_still_runs(const struct run_resume *x, const struct hes_attempt *a,
+			       struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 
 	if (!a->process.pid || strcmp(a->process.boot, x->boot) != 0 ||
-	    !is_stuck(x->repaired, &a->process))
+	    !process_is_stuck(x->repaired, &a->process))
 		return false;
 	g->stuck++;
 	run_tell(x->log,
@@ -197,7 +198,7 @@ static int take_attempts(const struct run_resume *x, const struct index *ix, str
 	int rc = hes_journal_attempts(x->log->journal, x->log->run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		struct run_task *t = find(ix, v[i].job);
+		struct run_task *t = index_find(ix, v[i].job);
 
 		if (!t)
 			continue;
@@ -206,7 +207,7 @@ static int take_attempts(const struct run_resume *x, const struct index *ix, str
 		t->place->alone |= next_is_alone(&v[i]);
 		if (!t->began && strcmp(v[i].process.boot, x->boot) == 0)
 			t->began = (uint64_t)v[i].process.start;
-		if (v[i].verdict == HES_VERDICT_OPEN && !still_runs(x, &v[i], t))
+		if (v[i].verdict == HES_VERDICT_OPEN && !attempt_still_runs(x, &v[i], t))
 			rc = close_attempt(x, &v[i], t, err);
 	}
 	free(v);

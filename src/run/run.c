@@ -43,7 +43,7 @@ static struct runner runner_of(const struct hes_run_request *q, struct hes_journ
 }
 
 /* Who uses whom. */
-static void wire(struct runner *r)
+static void runner_wire(struct runner *r)
 {
 	r->log.clock = r->meter.clock = &r->clock;
 	r->log.folder = &r->folder;
@@ -87,7 +87,7 @@ static void wire(struct runner *r)
 
 /* --- begun --- */
 
-static int open_events(struct runner *r, const sigset_t *stops, struct hes_err *err)
+static int runner_open_events(struct runner *r, const sigset_t *stops, struct hes_err *err)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = NULL }; /* see loop.c */
 
@@ -169,7 +169,7 @@ static int claim_gpus(struct runner *r, struct hes_err *err)
 }
 
 /* Whether root is to start a job of another user. @return 1; 0; -ENOENT no such user */
-static int has_others(const struct runner *r, struct hes_err *err)
+static int runner_has_other_users(const struct runner *r, struct hes_err *err)
 {
 	const char *last = NULL;
 	struct hes_owner owner;
@@ -187,16 +187,16 @@ static int has_others(const struct runner *r, struct hes_err *err)
 	return rc;
 }
 
-static int open_folder(struct runner *r, struct hes_err *err)
+static int runner_open_folder(struct runner *r, struct hes_err *err)
 {
 	int rc = hes_job_folder_open(&r->folder, r->q->folder, err);
 
 	if (!rc)
-		rc = has_others(r, err);
+		rc = runner_has_other_users(r, err);
 	return rc > 0 ? hes_job_folder_check(&r->folder, err) : rc;
 }
 
-static void tell_absent(const struct runner *r)
+static void tell_absent_gpus(const struct runner *r)
 {
 	for (size_t i = 0; i < r->gpus.n; i++)
 		if (r->gpus.v[i].absent)
@@ -204,7 +204,8 @@ static void tell_absent(const struct runner *r)
 				 run_gpu_name(&r->gpus.v[i]), r->gpus.v[i].info.uuid);
 }
 
-static int take_over(struct runner *r, const struct hes_undone *repaired, struct hes_err *err)
+static int runner_take_over(struct runner *r, const struct hes_undone *repaired,
+			    struct hes_err *err)
 {
 	struct run_resume x = {
 		.log = &r->log,
@@ -222,7 +223,7 @@ static int take_over(struct runner *r, const struct hes_undone *repaired, struct
 	return rc;
 }
 
-static int begin(struct runner *r, struct hes_err *err)
+static int runner_begin(struct runner *r, struct hes_err *err)
 {
 	bool resumed = r->log.run->id != 0;
 	struct hes_undone repaired = { 0 };
@@ -230,7 +231,7 @@ static int begin(struct runner *r, struct hes_err *err)
 
 	r->clock.mono_s = hes_monotonic_s();
 	if (!rc)
-		rc = open_folder(r, err);
+		rc = runner_open_folder(r, err);
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
 		rc = hes_guard_start(&r->settings.guard, r->q->guard, r->q->folder, &repaired, err);
@@ -248,8 +249,8 @@ static int begin(struct runner *r, struct hes_err *err)
 	if (!rc && resumed)
 		rc = run_take_added(&r->intake, err);
 	if (!rc && resumed)
-		rc = take_over(r, &repaired, err);
-	tell_absent(r);
+		rc = runner_take_over(r, &repaired, err);
+	tell_absent_gpus(r);
 	if (resumed)
 		run_replan_want(&r->replans, "the run is resumed");
 	if (!rc && !r->q->replan)
@@ -272,7 +273,7 @@ static int begin(struct runner *r, struct hes_err *err)
 
 /* --- ended --- */
 
-static void drop_all(struct runner *r)
+static void runner_drop_children(struct runner *r)
 {
 	for (size_t i = 0; i < r->tasks.n; i++) {
 		struct run_task *t = r->tasks.v[i];
@@ -286,9 +287,9 @@ static void drop_all(struct runner *r)
 	}
 }
 
-static void unmake(struct runner *r)
+static void runner_free(struct runner *r)
 {
-	drop_all(r);
+	runner_drop_children(r);
 	hes_meter_stop(r->meter.meter);
 	for (size_t i = 0; i < r->gpus.n; i++) {
 		free(r->gpus.v[i].queue.v);
@@ -305,7 +306,7 @@ static void unmake(struct runner *r)
 	hes_samples_free(&r->samples.v);
 }
 
-static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err)
+static int runner_end(struct runner *r, struct hes_run_report *out, struct hes_err *err)
 {
 	const size_t good = r->tasks.done + (r->q->early_ok ? r->tasks.early : 0);
 	enum hes_run_state state = good == r->tasks.n           ? HES_RUN_DONE
@@ -344,22 +345,22 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 	int rc, undone;
 
 	hes_signals_take(&stops, hes_signals_stop);
-	rc = open_events(&r, &stops.set, err);
-	wire(&r);
+	rc = runner_open_events(&r, &stops.set, err);
+	runner_wire(&r);
 	if (!rc)
 		rc = run_places_make(&r.places, err);
 	if (!rc)
-		rc = begin(&r, err);
+		rc = runner_begin(&r, err);
 	if (!rc)
 		rc = run_loop(&r, err);
 	run_replan_stop(&r.replans);
-	drop_all(&r);
+	runner_drop_children(&r);
 	if (!rc)
-		rc = end(&r, &report, err);
+		rc = runner_end(&r, &report, err);
 	undone = hes_guard_finish(r.settings.guard, &late);
 	if (undone)
 		run_tell(&r.log, "not everything could be set back: %s", late.msg);
-	unmake(&r);
+	runner_free(&r);
 	hes_signals_leave(&stops);
 	if (rc)
 		hes_run_report_free(&report);

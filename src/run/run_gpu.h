@@ -53,7 +53,7 @@ struct run_energy {
 struct run_lock {
 	uint32_t mhz; /* locked; 0: not */
 	bool refused;
-	bool missed;       /* not held; reported */
+	bool missed;       /* the GPU has another clock; reported */
 	bool foreign;      /* the same, where this run has locked none */
 	uint32_t low_mhz;  /* of the last look, without a lock and below the plan's clock */
 	int64_t verify_us; /* when to read the clock back */

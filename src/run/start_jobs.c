@@ -25,8 +25,8 @@ static bool behind_mps(const struct run_gpu *g, const struct run_task *t)
 	return g->mps.on && (g->exclusive || !run_admit_alone(&g->queue, t->place));
 }
 
-static void set_environment(const struct run_starter *s, const struct run_gpu *g,
-			    const struct run_task *t, struct run_environment *e)
+static void task_set_environment(const struct run_starter *s, const struct run_gpu *g,
+				 const struct run_task *t, struct run_environment *e)
 {
 	run_environment_set(
 		e, &(struct run_environment_of){ .job = t->job,
@@ -79,7 +79,7 @@ static int fork_paused(struct run_starter *s, struct run_gpu *g, struct run_task
 	t->record.clock_mhz = t->record.clock_s = 0;
 	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(g));
-	set_environment(s, g, t, &e);
+	task_set_environment(s, g, t, &e);
 	l.input_fd = run_status_reserve(s->log->folder, t->job->id, t->attempt.number, err);
 	if (l.input_fd < 0)
 		return l.input_fd;
@@ -94,12 +94,12 @@ static int fork_paused(struct run_starter *s, struct run_gpu *g, struct run_task
 
 /* What kills this program may kill its jobs' processes, too: one that was killed before it ran its
  * command is tried again. */
-static bool was_killed(struct run_task *t, int rc)
+static bool start_was_killed(struct run_task *t, int rc)
 {
 	return rc == -ESRCH && ++t->killed_starts < STARTS_MAX;
 }
 
-static bool may_pass(int rc)
+static bool error_may_pass(int rc)
 {
 	return rc == -EAGAIN || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE || rc == -ENOSPC ||
 	       rc == -EIO || rc == -EROFS || rc == -EDQUOT;
@@ -148,7 +148,7 @@ static size_t fork_jobs(struct run_starter *s, struct run_gpu *g, bool plan_near
 			s->stop->signals += !s->stop->signals;
 			break;
 		}
-		if (rc && (may_pass(rc) || was_killed(t, rc))) {
+		if (rc && (error_may_pass(rc) || start_was_killed(t, rc))) {
 			if (!s->reported)
 				run_tell(s->log,
 					 "jobs cannot be started now, and will be tried again: %s",
@@ -216,7 +216,7 @@ static int note_starts(struct run_starter *s, struct run_task *const *list, size
 	return hes_journal_end(s->log->journal, rc, err);
 }
 
-static void let_go(struct run_starter *s, struct run_task *t)
+static void task_let_go(struct run_starter *s, struct run_task *t)
 {
 	char output[RUN_FILE_NAME_MAX];
 	struct run_gpu *g = t->gpu;
@@ -224,7 +224,7 @@ static void let_go(struct run_starter *s, struct run_task *t)
 	int rc = hes_guard_go(s->children->settings->guard, &t->child, &err);
 
 	if (rc) {
-		run_judge_not_started(s->children->judge, t, was_killed(t, rc), &err);
+		run_judge_not_started(s->children->judge, t, start_was_killed(t, rc), &err);
 		return;
 	}
 	task_begin(s->tasks, t);
@@ -250,7 +250,7 @@ static void let_go(struct run_starter *s, struct run_task *t)
 }
 
 /* Jobs whose starts are in the journal. Clocks first: setting them takes time. */
-static void let_go_all(struct run_starter *s, struct run_task *const *list, size_t n)
+static void tasks_let_go(struct run_starter *s, struct run_task *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct run_gpu *g = list[i]->gpu;
@@ -264,7 +264,7 @@ static void let_go_all(struct run_starter *s, struct run_task *const *list, size
 		run_clock_begin(s->clock, s->log->folder, s->log->run->runner.boot);
 	s->begun |= n > 0;
 	for (size_t i = 0; i < n; i++) {
-		let_go(s, list[i]);
+		task_let_go(s, list[i]);
 		if (i + 1 < n && list[i + 1]->gpu == list[i]->gpu)
 			continue;
 		run_segment_begin(s->children->meter, list[i]->gpu);
@@ -303,7 +303,7 @@ bool run_start(struct run_starter *s, bool plan_near)
 		n = 0;
 	}
 	s->log->blocked_us = n ? RUN_NEVER_US : s->log->blocked_us;
-	let_go_all(s, list, n);
+	tasks_let_go(s, list, n);
 	free(list);
 	return s->tasks->n_ended > ended;
 }

@@ -16,8 +16,8 @@
 #define SIGNALLED  128   /* exit status of a shell whose child a signal ended, less the signal */
 #define SIGNALS    64
 
-static struct run_seen evidence(const struct run_judge *j, const struct run_gpu *g,
-				struct run_task *t)
+static struct run_seen evidence_of(const struct run_judge *j, const struct run_gpu *g,
+				   struct run_task *t)
 {
 	bool failed = task_state(t) == TASK_ENDED, there = task_runs(t);
 	char text[LAST_WORDS + 1] = "";
@@ -43,7 +43,7 @@ static struct run_seen evidence(const struct run_judge *j, const struct run_gpu 
 }
 
 /* No job is charged for a GPU that is lost. */
-static void check_lost(const struct run_judge *j, struct run_gpu *g)
+static void gpu_check_lost(const struct run_judge *j, struct run_gpu *g)
 {
 	struct hes_device_info info;
 	struct hes_err why;
@@ -60,13 +60,13 @@ void run_judge_gpu(struct run_judge *j, struct run_gpu *g)
 	enum run_blame blame[HES_MAX_SHARING];
 
 	for (uint32_t i = 0; i < g->trial.n; i++)
-		v[i] = evidence(j, g, g->trial.v[i]);
+		v[i] = evidence_of(j, g, g->trial.v[i]);
 	/* Without MPS, a job that fails ends no co-runner. */
 	if (!run_judge(v, g->trial.n, !g->mps.on || run_now_us(j->log->clock) >= g->trial.until_us,
 		       blame))
 		return;
 	g->trial.open = false;
-	check_lost(j, g);
+	gpu_check_lost(j, g);
 	for (uint32_t i = 0; i < g->trial.n; i++) {
 		struct run_task *t = g->trial.v[i];
 		enum hes_verdict verdict = !g->lost && (blame[i] == RUN_BLAME_OWN || !g->mps.on)
