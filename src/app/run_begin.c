@@ -165,6 +165,11 @@ static int load_begun(struct hes_app_run *r, struct hes_err *err)
 	jobs_file_plan(&r->run, plan);
 	if (!rc)
 		rc = hes_plan_subjects(plan, &r->catalogue, r->fleet, &planned, err);
+	if (!rc && planned.file && jobs_file_key(planned.file) != r->key)
+		rc = hes_fail(err, -ESTALE,
+			      "%s is the plan of %s by now, so run %" PRId64 " cannot go on; "
+			      "without --resume the jobs run again",
+			      plan, planned.file, r->run.id);
 	if (!rc)
 		rc = jobs_file_load(r->o->plan.app, r->o->file, &r->o->commands, &planned,
 				    &(struct jobs_begun){ v, n }, &r->jobs, err);

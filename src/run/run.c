@@ -204,8 +204,7 @@ static void tell_absent_gpus(const struct runner *r)
 				 run_gpu_name(&r->gpus.v[i]), r->gpus.v[i].info.uuid);
 }
 
-static int runner_take_over(struct runner *r, const struct hes_undone *repaired,
-			    struct hes_err *err)
+static int runner_resume(struct runner *r, const struct hes_undone *repaired, struct hes_err *err)
 {
 	struct run_resume x = {
 		.log = &r->log,
@@ -217,9 +216,14 @@ static int runner_take_over(struct runner *r, const struct hes_undone *repaired,
 		.early_ok = r->q->early_ok,
 		.session = r->meter.session,
 	};
-	int rc = run_take_over(&x, err);
+	int rc;
 
+	run_clock_load(&r->clock, &r->folder, r->log.run->runner.boot);
+	rc = run_take_added(&r->intake, err);
+	if (!rc)
+		rc = run_take_over(&x, err);
 	r->meter.session = x.session;
+	run_replan_want(&r->replans, "the run is resumed");
 	return rc;
 }
 
@@ -227,11 +231,10 @@ static int runner_begin(struct runner *r, struct hes_err *err)
 {
 	bool resumed = r->log.run->id != 0;
 	struct hes_undone repaired = { 0 };
-	int rc = 0;
+	int rc;
 
 	r->clock.mono_s = hes_monotonic_s();
-	if (!rc)
-		rc = runner_open_folder(r, err);
+	rc = runner_open_folder(r, err);
 	/* The guard holds the folder: from here on nobody else carries this run out. */
 	if (!rc)
 		rc = hes_guard_start(&r->settings.guard, r->q->guard, r->q->folder, &repaired, err);
@@ -245,16 +248,8 @@ static int runner_begin(struct runner *r, struct hes_err *err)
 		rc = resumed ? hes_journal_take_over(r->log.journal, r->log.run, err)
 			     : note_new_run(r, err);
 	if (!rc && resumed)
-		run_clock_load(&r->clock, &r->folder, r->log.run->runner.boot);
-	if (!rc && resumed)
-		rc = run_take_added(&r->intake, err);
-	if (!rc && resumed)
-		rc = runner_take_over(r, &repaired, err);
+		rc = runner_resume(r, &repaired, err);
 	tell_absent_gpus(r);
-	if (resumed)
-		run_replan_want(&r->replans, "the run is resumed");
-	if (!rc && !r->q->replan)
-		rc = run_replan(&r->replans, err);
 	if (rc)
 		return rc;
 	run_tell_foreign(&r->gpus, &r->log);
