@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/plural.h"
+#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/inputs/inputs.h"
 #include "cli/commands.h"
@@ -17,8 +19,31 @@
 #include "app/known_fits.h"
 #include "cli/inputs/fitted.h"
 #include "cli/inputs/offers.h"
-#include "cli/model/add_workload.h"
+#include "app/model_add.h"
 #include "heshare/model.h"
+
+/* What was given of a workload that is added; 0, NULL: was not. */
+struct add_workload_opts {
+	const char *name, *arithmetic, *like, *output;
+	double gflop, weights_mib, kernels, traffic_mib;
+};
+
+static const char *const add_workload_arithmetic[] = { "fp32", "tf32", "fp16",
+						       NULL }; /* as enum hes_math */
+
+/* The networks that --like may name. */
+static void offer_known_networks(opt_say_fn *say, void *ctx)
+{
+	struct hes_model *m = NULL;
+	struct hes_err err;
+
+	if (hes_model_load(NULL, &m, &err))
+		return;
+	for (size_t i = 0; i < hes_model_workloads(m); i++)
+		if (hes_prior_counts(m, i))
+			say(hes_model_workload_at(m, i)->name, ctx);
+	hes_model_free(m);
+}
 
 struct model_opts {
 	bool list, json;
@@ -244,6 +269,82 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c,
 	}
 	app_model_tell_derived(cli_app(), m, &g, 1);
 	return print_instant(g, hes_model_gpu_origin(m, g->name), &now, r, rates, n, fits, o->json);
+}
+
+static bool add_workload_has_fact(const struct add_workload_opts *o)
+{
+	return o->gflop > 0 || o->weights_mib > 0 || o->kernels > 0 || o->traffic_mib > 0 ||
+	       o->arithmetic || o->like;
+}
+
+static const char *add_workload_misuse(const struct add_workload_opts *o, const char *profiles)
+{
+	return o->gflop > 0 || profiles ? NULL
+					: "--add-workload needs --gflop N, the operations of an "
+					  "item, or --profiles FILE, or both";
+}
+
+static struct hes_workload_facts facts_of(const struct add_workload_opts *o, bool measured)
+{
+	struct hes_workload_facts f = {
+		.gflop_per_item = o->gflop,
+		.weights_mib = o->weights_mib,
+		.traffic_mib_per_item = o->traffic_mib,
+		.kernels = o->kernels,
+		.like = o->like,
+		.has_math = o->arithmetic || !measured,
+		.math = HES_MATH_TF32,
+	};
+
+	for (size_t i = 0; o->arithmetic && add_workload_arithmetic[i]; i++)
+		if (!strcmp(o->arithmetic, add_workload_arithmetic[i]))
+			f.math = (enum hes_math)i;
+	return f;
+}
+
+static void print_added(const struct hes_model_fit *f, const struct add_workload_opts *o)
+{
+	const struct hes_expected_error *e = &f->expected;
+	const struct {
+		const char *what;
+		double median;
+	} rows[] = {
+		{ "time alone", e->time_alone },
+		{ "time with a co-runner", e->time_shared },
+		{ "the co-runner's time", e->co_runner },
+		{ "GPU power", e->power_median },
+	};
+
+	hes_visible_put(stdout, 0, o->name);
+	printf(": added from %s%s%s; nearest network %s\n\n", f->points ? "its profile" : "",
+	       f->points && add_workload_has_fact(o) ? " and " : "",
+	       add_workload_has_fact(o) ? "public facts" : "", f->nearest);
+	printf("error besides the model's own: medians over %zu measured network%s, left out and "
+	       "added in the same way\n",
+	       e->networks, hes_s(e->networks));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		printf("  %-22s %5.1f %%\n", rows[i].what, 100 * rows[i].median);
+	putchar('\n');
+	cli_fits_print(f, 1);
+}
+
+static int add_workload(struct hes_model *m, const struct hes_catalogue *c,
+			const struct add_workload_opts *o, const char *profiles, bool json)
+{
+	const struct hes_workload_facts facts = facts_of(o, profiles);
+	struct hes_model_fit fit;
+	struct hes_err err;
+	int rc = model_add(m, c, o->name, &facts, profiles, &fit, &err);
+
+	if (!rc && o->output)
+		rc = model_add_to_file(hes_model_workload(m, o->name, NULL), o->output, &err);
+	if (rc)
+		return cli_fail("model", &err);
+	if (json)
+		return cli_print_json("heshare-model-fit",
+				      json_pack("{s:o}", "fitted", cli_fits_json(&fit, 1)));
+	print_added(&fit, o);
+	return 0;
 }
 
 static const char *add_misuse(const struct model_opts *o, int n_args)

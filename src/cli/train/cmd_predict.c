@@ -1,177 +1,48 @@
 /*
  * cmd_predict.c - `heshare predict`: time and power of one job with its setting and its co-runners.
  */
-#include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/num.h"
+#include "app/predict_query.h"
 #include "base/quantity.h"
 #include "cli/cli.h"
-#include "cli/inputs/inputs.h"
 #include "cli/commands.h"
-#include "app/catalogue.h"
-#include "app/known.h"
-#include "cli/train/about_model.h"
+#include "cli/inputs/inputs.h"
 #include "cli/inputs/offers.h"
-#include "heshare/plan.h"
+#include "cli/train/about_model.h"
 
 struct predict_opts {
-	uint64_t batch;
-	const char *gpu;
-	uint64_t share;
-	uint64_t clock;
-	const char *co_runners;
-	const char *store;
-	const char *predictor;
-	const char *profiles;
-	const char *catalogue;
+	struct predict_request q;
 	bool json;
 };
 
 /* clang-format off */
 static const struct opt predict_opts[] = {
 	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct predict_opts,
-	  batch), .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE,
+	  q.batch), .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE,
 	  .help = "batch size: items in one iteration" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct predict_opts,
-	  gpu), .arg = "TYPE", .def = "V100-SXM2-32", .offer = offer_gpu_types,
+	  q.gpu), .arg = "TYPE", .def = "V100-SXM2-32", .offer = offer_gpu_types,
 	  .help = "GPU type; see heshare gpus --types" },
-	CLI_CATALOGUE_OPT(offsetof(struct predict_opts, catalogue)),
-	{ .name = "share", .kind = OPT_U64, .offset = offsetof(struct predict_opts, share),
+	CLI_CATALOGUE_OPT(offsetof(struct predict_opts, q.catalogue)),
+	{ .name = "share", .kind = OPT_U64, .offset = offsetof(struct predict_opts, q.share),
 	  .arg = "PCT", .def = "100", .min = 1, .max = 100,
 	  .help = "SM share, %" },
-	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock),
+	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, q.clock),
 	  .arg = "MHZ", .def = "0", .max = 10000,
 	  .help = "SM clock, MHz; 0: the type's default" },
-	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners),
+	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, q.co_runners),
 	  .arg = "LIST",
 	  .help = "co-runners as WORKLOAD:BATCH:SHARE, with commas" },
-	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, store),
+	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, q.store),
 	  .arg = "FILE", .help = CLI_KNOWN_STORE_HELP },
-	CLI_PREDICTOR_OPT(offsetof(struct predict_opts, predictor)),
-	CLI_PROFILES_OPT(offsetof(struct predict_opts, profiles)),
+	CLI_PREDICTOR_OPT(offsetof(struct predict_opts, q.predictor)),
+	CLI_PROFILES_OPT(offsetof(struct predict_opts, q.profiles)),
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
 };
 /* clang-format on */
-
-struct query_line {
-	const struct hes_gpu_type *gpu;
-	const struct hes_known *known;
-	struct hes_profile task;
-	struct hes_setting setting;
-	struct hes_load co_runners;
-};
-
-/* A co-runner joins those before it; the power with all of them is predicted. */
-static int add_co_runner(struct query_line *q, char *text, struct hes_err *err)
-{
-	char *batch = strchr(text, ':'), *share = batch ? strchr(batch + 1, ':') : NULL;
-	struct hes_setting setting = { .clock_mhz = q->setting.clock_mhz };
-	struct hes_estimate e;
-	struct hes_profile solo;
-	uint32_t size = 0;
-	int rc = 0;
-
-	if (!share)
-		return hes_fail(err, -EINVAL, "--co-runners: \"%.60s\" is not WORKLOAD:BATCH:SHARE",
-				text);
-	*batch++ = '\0';
-	*share++ = '\0';
-	rc = hes_parse_u32("--co-runners: batch size", batch, 1, HES_MAX_BATCH_SIZE, &size, err);
-	if (!rc)
-		rc = hes_parse_u32("--co-runners: share", share, 1, 100, &setting.sm_pct, err);
-	if (!rc)
-		rc = hes_profile_find(&q->known->profiles, text, size, q->gpu->name, &solo, err);
-	if (rc)
-		return rc;
-	if (q->co_runners.jobs + 2 > HES_MAX_SHARING)
-		return hes_fail(err, -E2BIG, "--co-runners: more than %d co-runners",
-				HES_MAX_SHARING - 1);
-	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners, &e);
-	hes_predict_load_add(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners);
-	q->co_runners.power_mw = q->co_runners.predicted_mw = e.power_mw;
-	return 0;
-}
-
-static int add_co_runners(struct query_line *q, const char *list, struct hes_err *err)
-{
-	char *text = strdup(list ? list : ""), *rest, *one;
-	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
-
-	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc;
-	     one = strtok_r(NULL, ",", &rest))
-		rc = add_co_runner(q, one, err);
-	free(text);
-	return rc;
-}
-
-/* At the clock of @q. */
-static int query_at(const struct predict_opts *o, const char *workload, struct query_line *q,
-		    struct hes_err *err)
-{
-	int rc = hes_profile_find(&q->known->profiles, workload, (uint32_t)o->batch, q->gpu->name,
-				  &q->task, err);
-
-	if (rc)
-		return rc;
-	q->co_runners = (struct hes_load){ .power_mw = q->gpu->idle_power_mw };
-	return add_co_runners(q, o->co_runners, err);
-}
-
-static double power_of(const struct query_line *q)
-{
-	struct hes_estimate e;
-
-	hes_predict(q->known->predictor, q->gpu, &q->task, &q->setting, &q->co_runners, &e);
-	return e.power_mw;
-}
-
-/* Predictors know the default power limit: below a lower one the GPU holds the clock at which it
- * draws what it may. */
-static int keep_limit(const struct predict_opts *o, const char *workload, struct query_line *q,
-		      struct hes_err *err)
-{
-	uint32_t low = q->gpu->clock_min_mhz, high = q->setting.clock_mhz;
-	int rc = 0;
-
-	if (q->gpu->power_limit_mw >= hes_gpu_type_default_limit_mw(q->gpu) ||
-	    power_of(q) <= q->gpu->power_limit_mw)
-		return 0;
-	while (!rc && high - low > 1) {
-		const uint32_t mid = low + (high - low) / 2;
-
-		q->setting.clock_mhz = mid;
-		rc = query_at(o, workload, q, err);
-		if (!rc && power_of(q) > q->gpu->power_limit_mw)
-			high = mid;
-		else
-			low = mid;
-	}
-	q->setting.clock_mhz = low;
-	return rc ? rc : query_at(o, workload, q, err);
-}
-
-static int prepare_query(const struct predict_opts *o, const char *workload, struct query_line *q,
-			 struct hes_err *err)
-{
-	int rc;
-
-	q->setting = (struct hes_setting){ (uint32_t)o->share,
-					   hes_gpu_type_clock(q->gpu, (uint32_t)o->clock) };
-	if (!hes_gpu_type_is_unlocked(q->gpu, q->setting.clock_mhz) &&
-	    !hes_gpu_type_has_clock(q->gpu, q->setting.clock_mhz))
-		return hes_fail(err, -ERANGE,
-				"--clock: %s has no clock of %u MHz; it runs from %u to %u MHz",
-				q->gpu->name, q->setting.clock_mhz, q->gpu->clock_min_mhz,
-				q->gpu->clock_max_mhz);
-	rc = query_at(o, workload, q, err);
-	return rc ? rc : keep_limit(o, workload, q, err);
-}
 
 static json_t *reasons_json(uint32_t outside)
 {
@@ -216,16 +87,15 @@ static void print_interval(const struct hes_estimate *e, double coverage)
 	       why, e->widening);
 }
 
-static int print_prediction(const struct query_line *q, bool json)
+static int print_prediction(const struct predict_query *q, bool json)
 {
-	double coverage = hes_predictor_about(q->known->predictor)->options.coverage;
-	struct hes_estimate e;
+	double coverage = hes_predictor_about(q->known.predictor)->options.coverage;
+	const struct hes_estimate e = q->estimate;
 	double items_per_s, slowdown, watts;
 	char time[HES_QUANTITY_MAX];
 	const struct hes_known_row row =
-		hes_known_of(q->known, q->task.workload, q->task.batch_size, q->gpu->name);
+		hes_known_of(&q->known, q->task.workload, q->task.batch_size, q->gpu->name);
 
-	hes_predict(q->known->predictor, q->gpu, &q->task, &q->setting, &q->co_runners, &e);
 	items_per_s = q->task.batch_size * 1e6 / e.iteration_us;
 	slowdown = e.iteration_us / q->task.iteration_us;
 	watts = e.power_mw * 1e-3;
@@ -267,104 +137,26 @@ static int print_prediction(const struct query_line *q, bool json)
 	return 0;
 }
 
-/* The workload, its whole run and its co-runners; what is no co-runner is refused later. */
-static int name_jobs(const struct predict_opts *o, const char *workload, struct hes_jobs *out,
-		     struct hes_err *err)
-{
-	const char *at = o->co_runners ? o->co_runners : "";
-
-	out->v = calloc(3 + strlen(at), sizeof(*out->v));
-	if (!out->v)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	snprintf(out->v[0].workload, sizeof(out->v[0].workload), "%s", workload);
-	out->v[0].batch_size = (uint32_t)o->batch;
-	hes_job_whole_run_of(workload, out->v[1].workload);
-	out->v[1].batch_size = (uint32_t)o->batch;
-	out->v[1].whole_run = true;
-	for (out->n = 2; *at; at += strcspn(at, ","), at += *at == ',') {
-		struct hes_job *j = &out->v[out->n];
-		unsigned batch;
-
-		if (sscanf(at, "%47[^:,]:%5u", j->workload, &batch) == 2) {
-			j->batch_size = batch;
-			out->n++;
-		}
-	}
-	return 0;
-}
-
-static int load_known(const struct predict_opts *o, const char *workload,
-		      const struct hes_catalogue *c, const struct hes_gpu_type *g,
-		      struct hes_known *out, struct hes_err *err)
-{
-	struct hes_jobs jobs = { .n = 0 };
-	const struct hes_known_request from = { .app = cli_app(),
-						.catalogue = c,
-						.types = &g,
-						.n_types = 1,
-						.store = o->store,
-						.predictor = o->predictor,
-						.profiles = o->profiles,
-						.jobs = &jobs };
-	int rc = name_jobs(o, workload, &jobs, err);
-
-	if (!rc)
-		rc = hes_known_load(&from, out, err);
-	free(jobs.v);
-	return rc;
-}
-
-static bool is_known(const struct hes_known *k, const struct predict_opts *o, const char *workload,
-		     const char *gpu_type)
-{
-	return hes_known_of(k, workload, (uint32_t)o->batch, gpu_type).source != HES_KNOWN_UNKNOWN;
-}
-
-static int run_workload(const struct predict_opts *o, const char *workload)
-{
-	struct hes_known known = { .learnt = false };
-	struct query_line q = { .known = &known };
-	struct hes_catalogue c;
-	char whole[HES_NAME_MAX];
-	struct hes_err err;
-	int status = 1,
-	    rc = app_catalogue_load(cli_app(), o->catalogue, o->predictor != NULL, &c, &err);
-
-	if (rc)
-		return cli_fail("predict", &err);
-	q.gpu = hes_gpu_type_find(&c, o->gpu, &err);
-	if (!q.gpu)
-		hes_fail_in(&err, "--gpu");
-	rc = q.gpu ? load_known(o, workload, &c, q.gpu, &known, &err) : -ENOENT;
-	if (!rc)
-		hes_known_fit(&known, false, c.types, c.n);
-	/* Of a script there is mostly the whole run alone. */
-	hes_job_whole_run_of(workload, whole);
-	if (!rc && !is_known(&known, o, workload, q.gpu->name) &&
-	    is_known(&known, o, whole, q.gpu->name))
-		workload = whole;
-	if (!rc)
-		rc = prepare_query(o, workload, &q, &err);
-	if (rc)
-		status = cli_fail("predict", &err);
-	else
-		status = print_prediction(&q, o->json);
-	hes_known_free(&known);
-	hes_catalogue_free(&c);
-	return status;
-}
-
 static int run_predict(const void *opts, int n_args, char **args)
 {
-	const struct predict_opts *o = opts;
+	struct predict_opts o = *(const struct predict_opts *)opts;
+	struct predict_query p;
+	struct hes_err err;
+	int status;
 
-	if (n_args)
-		return run_workload(o, args[0]);
-	if (o->predictor)
-		return predictor_about(o->predictor, o->json);
-	fprintf(stderr, "heshare predict: a WORKLOAD or --predictor FILE is needed; see heshare "
-			"predict --help\n");
-	return 2;
+	if (!n_args && o.q.predictor)
+		return predictor_about(o.q.predictor, o.json);
+	if (!n_args) {
+		fprintf(stderr, "heshare predict: a WORKLOAD or --predictor FILE is needed; see "
+				"heshare predict --help\n");
+		return 2;
+	}
+	o.q.app = cli_app();
+	o.q.workload = args[0];
+	status = predict_query(&o.q, &p, &err) ? cli_fail("predict", &err)
+					       : print_prediction(&p, o.json);
+	predict_query_free(&p);
+	return status;
 }
 
 const struct command cmd_predict = {

@@ -1,0 +1,209 @@
+/*
+ * predict_query.c - time and power of one job with its setting and its co-runners; see
+ * predict_query.h.
+ */
+#include "app/predict_query.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/catalogue.h"
+#include "base/num.h"
+#include "heshare/plan.h"
+
+/* A co-runner joins those before it; the power with all of them is predicted. */
+static int query_add_co_runner(struct predict_query *p, char *text, struct hes_err *err)
+{
+	char *batch = strchr(text, ':'), *share = batch ? strchr(batch + 1, ':') : NULL;
+	struct hes_setting setting = { .clock_mhz = p->setting.clock_mhz };
+	struct hes_estimate e;
+	struct hes_profile solo;
+	uint32_t size = 0;
+	int rc = 0;
+
+	if (!share)
+		return hes_fail(err, -EINVAL, "--co-runners: \"%.60s\" is not WORKLOAD:BATCH:SHARE",
+				text);
+	*batch++ = '\0';
+	*share++ = '\0';
+	rc = hes_parse_u32("--co-runners: batch size", batch, 1, HES_MAX_BATCH_SIZE, &size, err);
+	if (!rc)
+		rc = hes_parse_u32("--co-runners: share", share, 1, 100, &setting.sm_pct, err);
+	if (!rc)
+		rc = hes_profile_find(&p->known.profiles, text, size, p->gpu->name, &solo, err);
+	if (rc)
+		return rc;
+	if (p->co_runners.jobs + 2 > HES_MAX_SHARING)
+		return hes_fail(err, -E2BIG, "--co-runners: more than %d co-runners",
+				HES_MAX_SHARING - 1);
+	hes_predict(p->known.predictor, p->gpu, &solo, &setting, &p->co_runners, &e);
+	hes_predict_load_add(p->known.predictor, p->gpu, &solo, &setting, &p->co_runners);
+	p->co_runners.power_mw = p->co_runners.predicted_mw = e.power_mw;
+	return 0;
+}
+
+static int query_add_co_runners(struct predict_query *p, const char *list, struct hes_err *err)
+{
+	char *text = strdup(list ? list : ""), *rest, *one;
+	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+
+	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc;
+	     one = strtok_r(NULL, ",", &rest))
+		rc = query_add_co_runner(p, one, err);
+	free(text);
+	return rc;
+}
+
+/* At the clock of @q. */
+static int query_at(const struct predict_request *q, struct predict_query *p, struct hes_err *err)
+{
+	int rc = hes_profile_find(&p->known.profiles, p->workload, (uint32_t)q->batch, p->gpu->name,
+				  &p->task, err);
+
+	if (rc)
+		return rc;
+	p->co_runners = (struct hes_load){ .power_mw = p->gpu->idle_power_mw };
+	return query_add_co_runners(p, q->co_runners, err);
+}
+
+static double query_power(const struct predict_query *p)
+{
+	struct hes_estimate e;
+
+	hes_predict(p->known.predictor, p->gpu, &p->task, &p->setting, &p->co_runners, &e);
+	return e.power_mw;
+}
+
+/* Predictors know the default power limit: below a lower one the GPU holds the clock at which it
+ * draws what it may. */
+static int query_keep_limit(const struct predict_request *q, struct predict_query *p,
+			    struct hes_err *err)
+{
+	uint32_t low = p->gpu->clock_min_mhz, high = p->setting.clock_mhz;
+	int rc = 0;
+
+	if (p->gpu->power_limit_mw >= hes_gpu_type_default_limit_mw(p->gpu) ||
+	    query_power(p) <= p->gpu->power_limit_mw)
+		return 0;
+	while (!rc && high - low > 1) {
+		const uint32_t mid = low + (high - low) / 2;
+
+		p->setting.clock_mhz = mid;
+		rc = query_at(q, p, err);
+		if (!rc && query_power(p) > p->gpu->power_limit_mw)
+			high = mid;
+		else
+			low = mid;
+	}
+	p->setting.clock_mhz = low;
+	return rc ? rc : query_at(q, p, err);
+}
+
+static int query_prepare(const struct predict_request *q, struct predict_query *p,
+			 struct hes_err *err)
+{
+	int rc;
+
+	p->setting = (struct hes_setting){ (uint32_t)q->share,
+					   hes_gpu_type_clock(p->gpu, (uint32_t)q->clock) };
+	if (!hes_gpu_type_is_unlocked(p->gpu, p->setting.clock_mhz) &&
+	    !hes_gpu_type_has_clock(p->gpu, p->setting.clock_mhz))
+		return hes_fail(err, -ERANGE,
+				"--clock: %s has no clock of %u MHz; it runs from %u to %u MHz",
+				p->gpu->name, p->setting.clock_mhz, p->gpu->clock_min_mhz,
+				p->gpu->clock_max_mhz);
+	rc = query_at(q, p, err);
+	return rc ? rc : query_keep_limit(q, p, err);
+}
+
+/* The workload, its whole run and its co-runners; what is no co-runner is refused later. */
+static int query_name_jobs(const struct predict_request *q, struct hes_jobs *out,
+			   struct hes_err *err)
+{
+	const char *at = q->co_runners ? q->co_runners : "";
+
+	out->v = calloc(3 + strlen(at), sizeof(*out->v));
+	if (!out->v)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	snprintf(out->v[0].workload, sizeof(out->v[0].workload), "%s", q->workload);
+	out->v[0].batch_size = (uint32_t)q->batch;
+	hes_job_whole_run_of(q->workload, out->v[1].workload);
+	out->v[1].batch_size = (uint32_t)q->batch;
+	out->v[1].whole_run = true;
+	for (out->n = 2; *at; at += strcspn(at, ","), at += *at == ',') {
+		struct hes_job *j = &out->v[out->n];
+		unsigned batch;
+
+		if (sscanf(at, "%47[^:,]:%5u", j->workload, &batch) == 2) {
+			j->batch_size = batch;
+			out->n++;
+		}
+	}
+	return 0;
+}
+
+static int query_load_known(const struct predict_request *q, struct predict_query *p,
+			    struct hes_err *err)
+{
+	struct hes_jobs jobs = { .n = 0 };
+	const struct hes_known_request from = { .app = q->app,
+						.catalogue = &p->catalogue,
+						.types = &p->gpu,
+						.n_types = 1,
+						.store = q->store,
+						.predictor = q->predictor,
+						.profiles = q->profiles,
+						.jobs = &jobs };
+	int rc = query_name_jobs(q, &jobs, err);
+
+	if (!rc)
+		rc = hes_known_load(&from, &p->known, err);
+	free(jobs.v);
+	return rc;
+}
+
+static bool query_is_known(const struct predict_request *q, const struct predict_query *p,
+			   const char *workload)
+{
+	return hes_known_of(&p->known, workload, (uint32_t)q->batch, p->gpu->name).source !=
+	       HES_KNOWN_UNKNOWN;
+}
+
+int predict_query(const struct predict_request *q, struct predict_query *out, struct hes_err *err)
+{
+	char whole[HES_NAME_MAX];
+	int rc;
+
+	*out = (struct predict_query){ .gpu = NULL };
+	rc = app_catalogue_load(q->app, q->catalogue, q->predictor != NULL, &out->catalogue, err);
+	if (rc)
+		return rc;
+	out->gpu = hes_gpu_type_find(&out->catalogue, q->gpu, err);
+	if (!out->gpu) {
+		hes_fail_in(err, "--gpu");
+		return -ENOENT;
+	}
+	rc = query_load_known(q, out, err);
+	if (rc)
+		return rc;
+	hes_known_fit(&out->known, false, out->catalogue.types, out->catalogue.n);
+	/* Of a script there is mostly the whole run alone. */
+	hes_job_whole_run_of(q->workload, whole);
+	snprintf(out->workload, sizeof(out->workload), "%s",
+		 !query_is_known(q, out, q->workload) && query_is_known(q, out, whole)
+			 ? whole
+			 : q->workload);
+	rc = query_prepare(q, out, err);
+	if (!rc)
+		hes_predict(out->known.predictor, out->gpu, &out->task, &out->setting,
+			    &out->co_runners, &out->estimate);
+	return rc;
+}
+
+void predict_query_free(struct predict_query *p)
+{
+	hes_known_free(&p->known);
+	hes_catalogue_free(&p->catalogue);
+}
