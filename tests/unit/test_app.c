@@ -11,7 +11,7 @@
 
 static const struct hes_app service = { .variable = NULL };
 static char folder[] = "/tmp/hes-app-XXXXXX";
-static uint64_t steps; /* that were told of */
+static uint64_t steps; /* of progress that were reported */
 
 static void count_step(const char *what, uint64_t done, uint64_t total)
 {
