@@ -5,7 +5,8 @@
  * set it by hand. Slurm's own variables have the numbers of the whole node. In a job that Slurm
  * confines to its GPUs, NVML shows only these.
  *
- * An index in CUDA_VISIBLE_DEVICES is CUDA's. Where it may differ from NVML's, a query of CUDA
+ * An index in CUDA_VISIBLE_DEVICES is CUDA's, which counts the fastest GPU first unless
+ * CUDA_DEVICE_ORDER is PCI_BUS_ID. Where it may differ from NVML's, a query of CUDA
  * decides, and UUIDs replace the indices also in the environment: what is started from here gets
  * the same GPUs.
  */
@@ -13,13 +14,19 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/texts.h"
-#include "app/gpus_order.h"
+#include "gpu/spawn.h"
 
-#define UUIDS_SHOWN 300 /* bytes of an error */
+#define UUIDS_SHOWN         300 /* bytes of an error */
+#define CUDA_ORDER_UUID_MAX 44
+#define ANSWER_MAX_BYTES    16384
+#define MOST_GPUS           (ANSWER_MAX_BYTES / CUDA_ORDER_UUID_MAX)
+#define UUID_LENGTH         40    /* "GPU-" and 32 digits in five groups */
+#define WAIT_MS             60000 /* CUDA starts slowly on a machine with many GPUs */
 
 #define CUDA_VARIABLE "CUDA_VISIBLE_DEVICES"
 
@@ -126,6 +133,51 @@ static int list_of_uuids(const struct hes_app *app, const struct hes_devices *d,
 	return rc;
 }
 
+/* The last line, which says why. */
+static const char *last_line(char *text)
+{
+	size_t n = strlen(text);
+	const char *last;
+
+	while (n && text[n - 1] == '\n')
+		text[--n] = '\0';
+	last = strrchr(text, '\n');
+	return last ? last + 1 : text;
+}
+
+/* CUDA's UUIDs in its order, by a process of its own, `gpus --cuda-order`: heshare never holds a
+ * CUDA context. free() @out. @return 0; -EIO CUDA does not say; -errno */
+static int ask_cuda_order(char (**out)[CUDA_ORDER_UUID_MAX], size_t *n, struct hes_err *err)
+{
+	char *argv[] = { "/proc/self/exe", "gpus", "--cuda-order", NULL };
+	static const char *const none[] = { NULL };
+	char *text = calloc(1, ANSWER_MAX_BYTES);
+	char(*v)[CUDA_ORDER_UUID_MAX] = calloc(MOST_GPUS, sizeof(*v));
+	int status = 0, rc = text && v ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	size_t many = 0;
+
+	if (!rc)
+		rc = hes_spawn(argv, none, "", NULL, 0, WAIT_MS, text, ANSWER_MAX_BYTES, &status,
+			       err);
+	if (!rc && status)
+		rc = hes_fail(err, -EIO, "CUDA does not say: %.200s", last_line(text));
+	/* The driver may print lines of its own. */
+	for (char *line = text; !rc && line && many < MOST_GPUS; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (sscanf(line, "%43[-GPUa-f0-9]", v[many]) == 1 &&
+		    strncmp(v[many], "GPU-", 4) == 0 && strlen(v[many]) == UUID_LENGTH)
+			many++;
+	}
+	free(text);
+	if (rc) {
+		free(v);
+		return rc;
+	}
+	*out = v;
+	*n = many;
+	return 0;
+}
+
 /* Put UUIDs in place of indices that may not be NVML's. */
 static int name_by_uuid(const struct hes_app *app, const struct hes_devices *d, const char *list,
 			struct hes_err *err)
@@ -138,7 +190,7 @@ static int name_by_uuid(const struct hes_app *app, const struct hes_devices *d, 
 
 	if (index < 0 || !index_may_differ(app, d, index))
 		return 0;
-	rc = cuda_order_ask(&uuids, &n, &why);
+	rc = ask_cuda_order(&uuids, &n, &why);
 	if (rc) {
 		list_uuids(d, known, sizeof(known));
 		return hes_fail(err, rc,

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "app/catalogue.h"
-#include "app/jobs_commands.h"
 #include "app/jobs_load.h"
 #include "app/known_store.h"
 #include "app/plan_request.h"

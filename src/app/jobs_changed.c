@@ -113,21 +113,38 @@ int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now,
 	return 0;
 }
 
-int jobs_keep_measured(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err)
+static int keep_text(bool wanted, const char *planned, char **now)
+{
+	if (!wanted || *now || !planned)
+		return 0;
+	*now = strdup(planned);
+	return *now ? 0 : -ENOMEM;
+}
+
+static int keep_job(const struct hes_job *planned, struct hes_job *now, unsigned what)
+{
+	if (planned->batch_size == now->batch_size && strcmp(planned->workload, now->workload) == 0)
+		now->measured_mib = planned->measured_mib;
+	return keep_text(what & JOBS_KEEP_COMMANDS, planned->command, &now->command) ||
+			       keep_text(what & JOBS_KEEP_PROGRESS, planned->progress,
+					 &now->progress)
+		       ? -ENOMEM
+		       : 0;
+}
+
+int jobs_keep(const struct hes_jobs *planned, struct hes_jobs *now, unsigned what,
+	      struct hes_err *err)
 {
 	struct hes_text_map ids = { 0 };
 	int rc = index_jobs(planned, &ids);
 
 	for (size_t i = 0; i < now->n && !rc; i++) {
-		struct hes_job *job = &now->v[i];
-		const size_t at = hes_text_map_find(&ids, job->id);
+		const size_t at = hes_text_map_find(&ids, now->v[i].id);
 
-		if (at != HES_HASH_NONE && planned->v[at].batch_size == job->batch_size &&
-		    strcmp(planned->v[at].workload, job->workload) == 0)
-			job->measured_mib = planned->v[at].measured_mib;
+		rc = at == HES_HASH_NONE ? 0 : keep_job(&planned->v[at], &now->v[i], what);
 	}
 	hes_hash_map_finish(&ids.map);
-	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", planned->n) : 0;
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", now->n) : 0;
 }
 
 /* The file that the plan names: as it is, or from the plan's folder. @return false: not there, or

@@ -26,8 +26,11 @@ struct jobs_begun {
 int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now,
 		 const struct jobs_begun *begun, char **out, bool *others, struct hes_err *err);
 
-/** Give jobs that were planned the memory that the plan knows as measured. @return 0; -ENOMEM */
-int jobs_keep_measured(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err);
+enum { JOBS_KEEP_COMMANDS = 1 << 0, JOBS_KEEP_PROGRESS = 1 << 1 };
+/** Give jobs that were planned the memory that the plan knows as measured, and what @what names,
+ * where they have none of their own. @return 0; -ENOMEM */
+int jobs_keep(const struct hes_jobs *planned, struct hes_jobs *now, unsigned what,
+	      struct hes_err *err);
 
 /**
  * Say how a jobs file has changed since @plan was made from it.

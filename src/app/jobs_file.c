@@ -15,7 +15,6 @@
 
 #include "base/hash.h"
 #include "base/hash_map.h"
-#include "app/jobs_commands.h"
 #include "app/jobs_load.h"
 #include "app/run_identity.h"
 
@@ -193,35 +192,8 @@ static int keep_numbers(const struct hes_jobs *planned, struct hes_jobs *now, st
 
 /* --- what was planned --- */
 
-static int keep_text(const char *planned, char **now)
-{
-	if (!*now && planned)
-		*now = strdup(planned);
-	return !*now && planned ? -ENOMEM : 0;
-}
-
-/* What is planned keeps its command, and the pattern of its progress lines, where neither the file
- * nor an option has one. */
-static int keep_planned(const struct jobs_file_commands *c, const struct hes_jobs *planned,
-			struct hes_jobs *now, struct hes_err *err)
-{
-	struct hes_text_map ids = { 0 };
-	int rc = hes_text_map_make(&ids, planned->v, sizeof(*planned->v), planned->n);
-
-	for (size_t i = 0; i < now->n && !rc; i++) {
-		const size_t at = hes_text_map_find(&ids, now->v[i].id);
-
-		if (at != HES_HASH_NONE && !c->list && !c->pattern)
-			rc = keep_text(planned->v[at].command, &now->v[i].command);
-		if (at != HES_HASH_NONE && !rc)
-			rc = keep_text(planned->v[at].progress, &now->v[i].progress);
-	}
-	hes_hash_map_finish(&ids.map);
-	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", now->n) : 0;
-}
-
 static int compare(const struct hes_app *app, const char *path, const struct hes_jobs *planned,
-		   struct hes_jobs *now, const struct jobs_begun *begun, struct hes_err *err)
+		   const struct hes_jobs *now, const struct jobs_begun *begun, struct hes_err *err)
 {
 	char *what = NULL;
 	bool others = false;
@@ -235,7 +207,7 @@ static int compare(const struct hes_app *app, const char *path, const struct hes
 	else if (what)
 		app_say(app, "%s has changed since its run began: %s", path, what);
 	free(what);
-	return rc ? rc : jobs_keep_measured(planned, now, err);
+	return rc;
 }
 
 int jobs_file_load(const struct hes_app *app, const char *path, const struct jobs_file_commands *c,
@@ -250,7 +222,9 @@ int jobs_file_load(const struct hes_app *app, const char *path, const struct job
 	if (!rc && planned && jobs.made_ids)
 		rc = keep_numbers(planned, &jobs, err);
 	if (!rc && planned)
-		rc = keep_planned(c, planned, &jobs, err);
+		rc = jobs_keep(
+			planned, &jobs,
+			JOBS_KEEP_PROGRESS | (c->list || c->pattern ? 0 : JOBS_KEEP_COMMANDS), err);
 	if (!rc)
 		rc = app_jobs_fill_commands(app, &jobs, c->list, c->pattern, err);
 	if (!rc && planned)

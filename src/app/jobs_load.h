@@ -1,5 +1,5 @@
 /*
- * jobs_load.h - jobs of a file, with sentences about what nothing reads in it.
+ * jobs_load.h - jobs of a file, each with a command, and sentences about what nothing reads in it.
  */
 #ifndef HES_APP_JOBS_LOAD_H
 #define HES_APP_JOBS_LOAD_H
@@ -23,5 +23,13 @@ bool app_jobs_arrive_at_once(struct hes_jobs *jobs);
 
 /** Say which jobs need more memory than their file says, some of them by name. */
 void app_jobs_warn_memory(const struct hes_app *app, const struct hes_jobs *jobs);
+
+/**
+ * Give each job without a command the pattern of its workload in the CSV file @list
+ * (workload,command); else @pattern. Both may be NULL.
+ * @return 0; -ENOENT a job is left without a command; errors of the file and of patterns
+ */
+int app_jobs_fill_commands(const struct hes_app *app, struct hes_jobs *jobs, const char *list,
+			   const char *pattern, struct hes_err *err);
 
 #endif

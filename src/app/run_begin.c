@@ -13,7 +13,6 @@
 #include "app/catalogue.h"
 #include "app/gpus_visible.h"
 #include "app/jobs_changed.h"
-#include "app/jobs_commands.h"
 #include "app/jobs_load.h"
 #include "app/known_folder.h"
 #include "app/known_store.h"
@@ -73,7 +72,7 @@ static int load_jobs(struct hes_app_run *r, struct hes_err *err)
 		r->jobs = (struct hes_jobs){ 0 };
 		rc = app_jobs_load(app, NULL, jobs, true, &r->jobs, err);
 		if (!rc)
-			rc = jobs_keep_measured(&planned, &r->jobs, err);
+			rc = jobs_keep(&planned, &r->jobs, 0, err);
 		if (!rc)
 			app_jobs_arrive_at_once(&r->jobs);
 		hes_jobs_free(&planned);

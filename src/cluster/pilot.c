@@ -10,7 +10,7 @@
 
 #include "app/catalogue.h"
 #include "app/jobs_changed.h"
-#include "app/jobs_commands.h"
+#include "app/jobs_load.h"
 #include "app/policy_program.h"
 #include "base/file.h"
 #include "base/utf8.h"

@@ -126,7 +126,7 @@ static int device_print(const struct cuda_driver *d, int ordinal, struct hes_err
 	return 0;
 }
 
-/* For the process that asks CUDA (app/gpus_order.h): all UUIDs in its order, one a line. */
+/* For the process that asks CUDA (app/gpus_visible.c): all UUIDs in its order, one a line. */
 static int cuda_order_print(void)
 {
 	struct cuda_driver d;
