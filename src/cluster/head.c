@@ -137,7 +137,7 @@ void head_retry(struct head *h, int rc, const struct hes_err *err)
 	h->failed = true;
 }
 
-static bool any_runner(const struct head *h)
+static bool head_any_runner(const struct head *h)
 {
 	for (size_t i = 0; i < h->q->launcher->n; i++)
 		if (h->nodes[i].pid > 0)
@@ -145,7 +145,7 @@ static bool any_runner(const struct head *h)
 	return false;
 }
 
-static bool is_over(const struct head *h)
+static bool head_is_over(const struct head *h)
 {
 	for (size_t i = 0; i < h->n_parts; i++)
 		if (h->parts[i].state != PART_OVER)
@@ -222,13 +222,13 @@ static int head_loop(struct head *h, struct hes_err *err)
 		/* Nothing runs yet: who gave the command sees the error. */
 		if (rc && h->taken_over && !h->rounds)
 			return rc;
-		if (!rc && is_over(h))
+		if (!rc && head_is_over(h))
 			return 0;
 		head_retry(h, rc, err);
 		take_signal(h, &second);
 		look_at_nodes(h, sync);
 		sync_s = sync ? now_s + SYNC_S : sync_s;
-		rc = run_blocked(&h->log, any_runner(h), h->stopping, err);
+		rc = run_blocked(&h->log, head_any_runner(h), h->stopping, err);
 		if (rc)
 			return rc;
 		if (sync && !h->failed)

@@ -296,7 +296,7 @@ void offer_limit(const struct offer_query *q)
 }
 
 /* Whether SIGINT, SIGTERM or SIGHUP is blocked and waits. */
-static bool is_stopped(void)
+static bool stop_is_pending(void)
 {
 	sigset_t pending;
 
@@ -306,8 +306,8 @@ static bool is_stopped(void)
 }
 
 /* Wait for the ends of queries; those that take too long are ended. */
-static int await_all(const struct launcher *l, struct offer_query *q, size_t n, struct offer *v,
-		     struct hes_err *err)
+static int offers_await(const struct launcher *l, struct offer_query *q, size_t n, struct offer *v,
+			struct hes_err *err)
 {
 	bool stopped = false;
 	size_t left = 0;
@@ -327,7 +327,7 @@ static int await_all(const struct launcher *l, struct offer_query *q, size_t n, 
 				offer_limit(&q[i]);
 			}
 		}
-		stopped |= is_stopped();
+		stopped |= stop_is_pending();
 		if (left)
 			nanosleep(&nap, NULL);
 	}
@@ -335,8 +335,8 @@ static int await_all(const struct launcher *l, struct offer_query *q, size_t n, 
 }
 
 /* One query each for the nodes that have not answered. */
-static int ask_others(const struct launcher *l, const char *folder, struct offer *v,
-		      struct hes_err *err)
+static int offers_ask_others(const struct launcher *l, const char *folder, struct offer *v,
+			     struct hes_err *err)
 {
 	struct offer_query *q = calloc(l->n + 1, sizeof(*q));
 	int rc = q ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu nodes", l->n);
@@ -345,7 +345,7 @@ static int ask_others(const struct launcher *l, const char *folder, struct offer
 		if (!v[i].good)
 			rc = offer_ask(l, (long)i, folder, &q[i], err);
 	if (q) {
-		const int waited = await_all(l, q, l->n, v, rc ? NULL : err);
+		const int waited = offers_await(l, q, l->n, v, rc ? NULL : err);
 
 		rc = rc ? rc : waited;
 	}
@@ -364,13 +364,13 @@ int offers_load(const struct launcher *l, const char *folder, struct offer **out
 	if (!rc && !l->ssh) {
 		rc = offer_ask(l, -1, folder, &all, err);
 		if (!rc)
-			rc = await_all(l, &all, 1, v, err);
+			rc = offers_await(l, &all, 1, v, err);
 	}
 	for (size_t i = 0; i < l->n && !rc; i++)
 		good += v[i].good;
 	/* One node that is down keeps a step for all nodes from starting. */
 	if (!rc && !good)
-		rc = ask_others(l, folder, v, err);
+		rc = offers_ask_others(l, folder, v, err);
 	for (size_t i = good = 0; i < l->n && !rc; i++)
 		good += v[i].good;
 	if (!rc && !good)

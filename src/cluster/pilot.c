@@ -262,7 +262,8 @@ static int note_submitted(const struct pilot *p, uint64_t n, struct hes_err *err
 }
 
 /* @param n_before  those that must have ended and failed; with one that succeeds it is cancelled */
-static int submit(const struct pilot *p, uint64_t n_before, char id[24], struct hes_err *err)
+static int pilot_submit_one(const struct pilot *p, uint64_t n_before, char id[24],
+			    struct hes_err *err)
 {
 	char text[512] = "", dependency[(PILOT_CHAIN_MAX + 1) * 40] = "--dependency=";
 	const char *argv[6] = { "sbatch", "--parsable" };
@@ -292,7 +293,7 @@ int pilot_submit(struct pilot *p, struct hes_err *err)
 	int rc = 0;
 
 	while (n <= p->o->chain && !rc) {
-		rc = submit(p, n, p->ids[n], err);
+		rc = pilot_submit_one(p, n, p->ids[n], err);
 		n += !rc;
 		if (!rc)
 			rc = note_submitted(p, n, err);

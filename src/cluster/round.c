@@ -35,7 +35,7 @@ static void draft_free(struct draft *d)
 	hes_plan_finish(&d->plan);
 }
 
-static bool is_free(const struct head *h, size_t job)
+static bool job_is_free(const struct head *h, size_t job)
 {
 	return h->state[job] == HES_RUN_JOB_WAITING && h->part_of[job] == PART_NONE;
 }
@@ -45,7 +45,7 @@ size_t round_pool(const struct head *h)
 	size_t n = 0;
 
 	for (size_t i = 0; i < h->q->jobs->n; i++)
-		n += is_free(h, i);
+		n += job_is_free(h, i);
 	return n;
 }
 
@@ -59,7 +59,7 @@ static void leave_large(struct head *h, const struct hes_fleet *up)
 		if (up->gpus[g].type->memory_mib > most_mib)
 			most_mib = up->gpus[g].type->memory_mib;
 	for (size_t i = 0; i < h->q->jobs->n; i++) {
-		if (!is_free(h, i) || hes_job_memory_mib(&h->q->jobs->v[i]) <= most_mib)
+		if (!job_is_free(h, i) || hes_job_memory_mib(&h->q->jobs->v[i]) <= most_mib)
 			continue;
 		h->part_of[i] = PART_NOWHERE;
 		n++;
@@ -81,7 +81,7 @@ static int draft_jobs(const struct head *h, struct draft *d, struct hes_err *err
 	if (!d->jobs.v || !d->of)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", h->q->jobs->n);
 	for (size_t i = 0; i < h->q->jobs->n; i++) {
-		if (!is_free(h, i))
+		if (!job_is_free(h, i))
 			continue;
 		d->of[d->jobs.n] = i;
 		job = &d->jobs.v[d->jobs.n++];
@@ -114,7 +114,7 @@ static int draft_fleet(const struct head *h, struct draft *d, struct hes_err *er
 }
 
 /* Time until a node has carried out what it has, by its runner. */
-static int64_t busy_us(const struct head *h, const char *node)
+static int64_t node_busy_us(const struct head *h, const char *node)
 {
 	int64_t us = 0;
 
@@ -175,7 +175,7 @@ static int draft_plan(const struct head *h, struct draft *d, struct hes_err *err
 	for (size_t g = 0; g < f->n && !rc; g++)
 		free_at_us[g] = g && strcmp(f->gpus[g].node, f->gpus[g - 1].node) == 0
 					? free_at_us[g - 1]
-					: busy_us(h, f->gpus[g].node);
+					: node_busy_us(h, f->gpus[g].node);
 	r.predictor = k.predictor;
 	r.profiles = &k.profiles;
 	if (!rc)
@@ -229,7 +229,7 @@ static int write_round(struct head *h, const struct draft *d, const struct hes_p
 }
 
 /* Whether a GPU of the plan is there: by its UUID, else by its number and type. */
-static bool is_there(const struct head *h, const struct hes_gpu *g)
+static bool gpu_is_there(const struct head *h, const struct hes_gpu *g)
 {
 	const long node = launcher_find(h->q->launcher, g->node);
 	const char *slash = strrchr(g->name, '/');
@@ -246,7 +246,7 @@ static bool is_there(const struct head *h, const struct hes_gpu *g)
 static bool plan_fits(const struct head *h)
 {
 	for (size_t g = 0; g < h->q->fleet->n; g++)
-		if (h->q->plan->queues[g].n && !is_there(h, &h->q->fleet->gpus[g]))
+		if (h->q->plan->queues[g].n && !gpu_is_there(h, &h->q->fleet->gpus[g]))
 			return false;
 	return true;
 }
