@@ -153,10 +153,10 @@ struct hes_run_report {
 	uint64_t aborted_mj;      /* to all other attempts: failed, stopped, lost, timed out */
 	uint64_t idle_mj;         /* of GPUs without a job */
 	uint64_t unattributed_mj; /* jobs ran, but there were no readings to split by */
-	uint64_t meter_mj; /* the GPUs' counters over the run's sessions: the sum of all four */
-	size_t sessions;   /* processes that carried the run out */
-	uint64_t cap_mw;   /* power cap for the GPUs here; 0: none. What was drawn is in @run */
-	size_t held;       /* jobs that waited for it, in this session */
+	uint64_t meter_mj;   /* the GPUs' counters over the run's sessions: the sum of all four */
+	size_t sessions;     /* processes that carried the run out */
+	uint64_t cap_mw;     /* power cap for the GPUs here; 0: none. What was drawn is in @run */
+	size_t waited_power; /* jobs that waited for it, in this session */
 	uint32_t clocks_refused;    /* GPUs whose clock could not be set */
 	uint32_t clocks_missed;     /* GPUs that did not hold it */
 	double longest_gap_s;       /* without a power reading, of any GPU */

@@ -1,6 +1,6 @@
 /*
  * rehearse.c - report every act of a run in order, with planned times, without doing it; see
- * heshare/run.h. admit.c decides the order.
+ * heshare/run.h. The tasks and queues are those of a run; admit.c decides the order.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,30 +10,17 @@
 #include <string.h>
 
 #include "base/visible.h"
-#include "heshare/mps.h"
-#include "heshare/run.h"
-#include "run/admit.h"
 #include "run/environment.h"
+#include "run/run_place.h"
+#include "run/settings.h"
 
 #define TEXT_MAX 1024
 
-/* A GPU as the rehearsal has it. Tasks are places. */
-struct stage {
-	size_t gpu;
-	struct hes_device_info info;
-	struct run_queue queue;
-	const struct hes_placement **placements; /* by place */
-	int64_t *end_us;                         /* by place, valid while it runs */
-	struct hes_mps mps;
-	bool shares, closed;
-	uint32_t clock_mhz; /* locked; 0: none */
-};
+static void rehearse_act(const struct hes_run_request *q, int64_t at_us, const struct run_gpu *g,
+			 const char *job, const char *fmt, ...) HES_PRINTF(5, 6);
 
-static void stage_act(const struct hes_run_request *q, int64_t at_us, const struct stage *s,
-		      const struct hes_job *job, const char *fmt, ...) HES_PRINTF(5, 6);
-
-static void stage_act(const struct hes_run_request *q, int64_t at_us, const struct stage *s,
-		      const struct hes_job *job, const char *fmt, ...)
+static void rehearse_act(const struct hes_run_request *q, int64_t at_us, const struct run_gpu *g,
+			 const char *job, const char *fmt, ...)
 {
 	char text[TEXT_MAX];
 	va_list ap;
@@ -42,85 +29,29 @@ static void stage_act(const struct hes_run_request *q, int64_t at_us, const stru
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (q->listener.act)
-		q->listener.act(q->listener.ctx, at_us, q->fleet->gpus[s->gpu].name,
-				job ? job->id : NULL, text);
+		q->listener.act(q->listener.ctx, at_us, run_gpu_name(g), job, text);
 }
 
-static void stage_add_place(const struct hes_run_request *q, struct stage *s,
-			    const struct hes_batch *batch, size_t index,
-			    const struct hes_placement *p)
+static void rehearse_clock(const struct hes_run_request *q, struct run_gpu *g, int64_t now_us)
 {
-	s->placements[s->queue.n] = p;
-	s->queue.v[s->queue.n] = (struct run_place){
-		.batch = (uint32_t)index,
-		.sm_pct = p->sm_pct,
-		.clock_mhz = batch->unlocked ? RUN_UNLOCKED : batch->clock_mhz,
-		.memory_mib = hes_memory_on(q->fleet->gpus[s->gpu].type,
-					    hes_job_memory_mib(&q->jobs->v[p->job])),
-		.alone = batch->unknown,
-		.user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
-	};
-	s->queue.n++;
-}
+	const uint32_t mhz = run_clock_wanted(g);
 
-static int stage_make(const struct hes_run_request *q, size_t gpu, struct stage *s,
-		      struct hes_err *err)
-{
-	const struct hes_queue *queue = &q->plan->queues[gpu];
-	size_t n = 0;
-	int rc = 0;
-
-	if (q->devices)
-		rc = hes_device_info(q->devices, (size_t)q->gpus[gpu], &s->info, err);
-	else
-		snprintf(s->info.uuid, sizeof(s->info.uuid), "%s", q->fleet->gpus[gpu].name);
-	if (rc)
-		return rc;
-	s->gpu = gpu;
-	for (size_t i = 0; i < queue->n; i++)
-		n += queue->batches[i].n;
-	s->queue = (struct run_queue){
-		.v = calloc(n + 1, sizeof(*s->queue.v)),
-		.together = queue->together,
-		.shares_pct = hes_queue_shares_pct(queue),
-		.memory_mib = q->fleet->gpus[gpu].type->memory_mib,
-	};
-	s->placements = calloc(n + 1, sizeof(*s->placements));
-	s->end_us = calloc(n + 1, sizeof(*s->end_us));
-	if (!s->queue.v || !s->placements || !s->end_us)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", n);
-	s->shares = !q->no_mps && run_shares(queue);
-	for (size_t i = 0; i < queue->n; i++)
-		for (uint32_t k = 0; k < queue->batches[i].n; k++)
-			stage_add_place(q, s, &queue->batches[i], i, &queue->batches[i].jobs[k]);
-	snprintf(s->mps.pipe_dir, sizeof(s->mps.pipe_dir), "%.400s/%ld/pipe", q->mps_folder,
-		 q->gpus[gpu]);
-	snprintf(s->mps.log_dir, sizeof(s->mps.log_dir), "%.400s/%ld/log", q->mps_folder,
-		 q->gpus[gpu]);
-	return 0;
-}
-
-static void stage_set_clock(const struct hes_run_request *q, struct stage *s, int64_t now_us)
-{
-	uint32_t mhz = run_admit_clock(&s->queue);
-
-	if (q->no_clocks || !mhz || (mhz == RUN_UNLOCKED ? !s->clock_mhz : mhz == s->clock_mhz))
+	if (!mhz)
 		return;
-	s->clock_mhz = mhz == RUN_UNLOCKED ? 0 : mhz;
-	if (s->clock_mhz)
-		stage_act(q, now_us, s, NULL, "lock the clock at %" PRIu32 " MHz", mhz);
+	g->lock.mhz = mhz == RUN_UNLOCKED ? 0 : mhz;
+	if (g->lock.mhz)
+		rehearse_act(q, now_us, g, NULL, "lock the clock at %" PRIu32 " MHz", mhz);
 	else
-		stage_act(q, now_us, s, NULL, "unlock the clock");
+		rehearse_act(q, now_us, g, NULL, "unlock the clock");
 }
 
 /* A line for the start, then one for each variable of CUDA: the line says what the HESHARE_ ones
  * hold. What came from outside cannot end a line. */
-static void stage_put_start(FILE *f, const struct hes_run_request *q, const struct stage *s,
-			    size_t place)
+static void put_start(FILE *f, const struct hes_run_request *q, const struct run_task *t)
 {
-	const struct hes_placement *p = s->placements[place];
-	const struct hes_job *job = &q->jobs->v[p->job];
-	const bool mps = s->shares && !run_admit_alone(&s->queue, &s->queue.v[place]);
+	const struct run_gpu *g = t->gpu;
+	const struct hes_job *job = t->job;
+	const bool mps = g->mps.wanted && !run_admit_alone(&g->queue, t->place);
 	const char *user = job->user[0] ? job->user : q->user;
 	struct run_environment e = { .v = { NULL } };
 
@@ -128,19 +59,19 @@ static void stage_put_start(FILE *f, const struct hes_run_request *q, const stru
 		&e, &(struct run_environment_of){
 			    .job = job,
 			    .attempt = 1,
-			    .gpu = q->fleet->gpus[s->gpu].name,
-			    .uuid = s->info.uuid,
-			    .sm_pct = p->sm_pct,
-			    .limit_mib = mps ? run_memory_limit(job, s->queue.memory_mib) : 0,
-			    .mps = mps ? &s->mps : NULL,
+			    .gpu = run_gpu_name(g),
+			    .uuid = g->info.uuid,
+			    .sm_pct = t->place->sm_pct,
+			    .limit_mib = mps ? run_memory_limit(job, g->queue.memory_mib) : 0,
+			    .mps = mps ? &g->mps.daemon : NULL,
 			    .mps_folder = q->mps_folder });
 	fputs("start attempt 1", f);
 	if (user) {
 		fputs(" as ", f);
 		hes_visible_put(f, 0, user);
 	}
-	fprintf(f, " with %" PRIu32 " %% of the SMs: ", p->sm_pct);
-	hes_visible_put(f, 0, q->jobs->v[p->job].command);
+	fprintf(f, " with %" PRIu32 " %% of the SMs: ", t->place->sm_pct);
+	hes_visible_put(f, 0, t->command);
 	for (const char *const *v = e.v; *v; v++) {
 		if (strncmp(*v, "HESHARE_", 8) == 0)
 			continue;
@@ -149,138 +80,129 @@ static void stage_put_start(FILE *f, const struct hes_run_request *q, const stru
 	}
 }
 
-static int stage_start(const struct hes_run_request *q, struct stage *s, size_t place,
-		       int64_t now_us, struct hes_err *err)
+static int rehearse_start(const struct hes_run_request *q, struct run_task *t, int64_t now_us,
+			  struct hes_err *err)
 {
-	const struct hes_placement *p = s->placements[place];
-	const struct hes_job *job = &q->jobs->v[p->job];
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 	int rc = -ENOMEM;
 
 	if (f) {
-		stage_put_start(f, q, s, place);
+		put_start(f, q, t);
 		rc = fclose(f) ? -ENOMEM : 0;
 	}
-	if (__builtin_add_overflow(now_us, p->end_us - p->start_us, &s->end_us[place])) {
-		free(text);
-		return hes_fail(err, -ERANGE, "job %s: planned times sum to more than 2^63 us",
-				job->id);
-	}
 	if (rc)
-		hes_fail(err, rc, "job %s: no memory for its command", job->id);
+		hes_fail(err, rc, "job %s: no memory for its command", t->job->id);
+	else if (__builtin_add_overflow(now_us, task_planned_us(t), &t->ended_us))
+		rc = hes_fail(err, -ERANGE, "job %s: planned times sum to more than 2^63 us",
+			      t->job->id);
 	else if (q->listener.act)
-		q->listener.act(q->listener.ctx, now_us, q->fleet->gpus[s->gpu].name, job->id,
-				text);
+		q->listener.act(q->listener.ctx, now_us, run_gpu_name(t->gpu), t->job->id, text);
 	free(text);
 	return rc;
 }
 
 /* Start what may; the clock comes first. */
-static int stage_admit(const struct hes_run_request *q, struct stage *s, int64_t now_us,
-		       struct hes_err *err)
+static int rehearse_starts(const struct run_places *ps, struct run_gpu *g, int64_t now_us,
+			   struct hes_err *err)
 {
-	size_t places[HES_MAX_SHARING], n = 0;
+	struct run_task *tasks[HES_MAX_SHARING];
+	size_t n = 0;
 	long next;
 	int rc = 0;
 
-	while (n < HES_MAX_SHARING && run_admit_running(&s->queue) < HES_MAX_SHARING &&
-	       (next = run_admit_next(&s->queue)) >= 0) {
-		s->queue.v[next].state = RUN_STARTED;
-		places[n++] = (size_t)next;
+	while (n < HES_MAX_SHARING && run_admit_running(&g->queue) < HES_MAX_SHARING &&
+	       (next = run_admit_next(&g->queue)) >= 0) {
+		tasks[n] = g->queue.v[next].task;
+		task_fork(ps->tasks, tasks[n]);
+		task_begin(ps->tasks, tasks[n++]);
 	}
-	stage_set_clock(q, s, now_us);
+	rehearse_clock(ps->q, g, now_us);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = stage_start(q, s, places[i], now_us, err);
+		rc = rehearse_start(ps->q, tasks[i], now_us, err);
 	return rc;
 }
 
-static void close_stage(const struct hes_run_request *q, struct stage *s, int64_t now_us)
+static void rehearse_close(const struct hes_run_request *q, struct run_gpu *g, int64_t now_us)
 {
-	if (s->closed || !run_admit_over(&s->queue))
+	if (g->closed || !run_admit_over(&g->queue))
 		return;
-	s->closed = true;
-	if (s->clock_mhz)
-		stage_act(q, now_us, s, NULL, "unlock the clock");
-	if (s->shares)
-		stage_act(q, now_us, s, NULL, "end the MPS daemon of %s", s->info.uuid);
+	g->closed = true;
+	if (g->lock.mhz)
+		rehearse_act(q, now_us, g, NULL, "unlock the clock");
+	if (g->mps.wanted)
+		rehearse_act(q, now_us, g, NULL, "end the MPS daemon of %s", g->info.uuid);
+}
+
+static void rehearse_end(const struct run_places *ps, struct run_task *t)
+{
+	task_end(ps->tasks, t);
+	task_judge(ps->tasks, t, HES_VERDICT_DONE);
+	t->over = true;
+	task_settle(ps->tasks, t);
+	run_tasks_close_ranks(ps->tasks);
+	if (t->unknown)
+		rehearse_act(ps->q, t->ended_us, t->gpu, t->job->id,
+			     "ends, if it takes %.0f s: how long it takes is not known",
+			     (double)task_planned_us(t) * 1e-6);
+	else
+		rehearse_act(ps->q, t->ended_us, t->gpu, t->job->id, "ends, as planned");
 }
 
 /* The next job to end, on any GPU; of several at a time, the first in order. @return NULL: nothing
  * runs */
-static struct stage *next_end(struct stage *v, size_t n, size_t *place)
+static struct run_task *next_end(const struct run_gpus *gs)
 {
-	struct stage *found = NULL;
+	struct run_task *found = NULL;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct run_queue *q = &v[i].queue;
+	for (size_t i = 0; i < gs->n; i++) {
+		const struct run_queue *q = &gs->v[i].queue;
 
 		for (size_t k = q->over; k < q->reach; k++) {
-			if (q->v[k].state != RUN_STARTED ||
-			    (found && v[i].end_us[k] >= found->end_us[*place]))
-				continue;
-			found = &v[i];
-			*place = k;
+			struct run_task *t = q->v[k].task;
+
+			if (task_runs(t) && (!found || t->ended_us < found->ended_us))
+				found = t;
 		}
 	}
 	return found;
 }
 
-static void stage_tell_end(const struct hes_run_request *q, const struct stage *s, size_t place,
-			   int64_t now_us)
+static void rehearse_mps(const struct hes_run_request *q, struct run_gpu *g)
 {
-	const struct hes_placement *p = s->placements[place];
-	const struct hes_batch *b = &q->plan->queues[s->gpu].batches[s->queue.v[place].batch];
+	struct hes_mps *m = &g->mps.daemon;
 
-	if (b->unknown)
-		stage_act(q, now_us, s, &q->jobs->v[p->job],
-			  "ends, if it takes %.0f s: how long it takes is not known",
-			  (double)(p->end_us - p->start_us) * 1e-6);
-	else
-		stage_act(q, now_us, s, &q->jobs->v[p->job], "ends, as planned");
-}
-
-static int stages_play(const struct hes_run_request *q, struct stage *v, size_t n,
-		       struct hes_err *err)
-{
-	struct stage *s;
-	size_t place = 0;
-	int rc = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (v[i].shares)
-			stage_act(q, 0, &v[i], NULL, "start the MPS daemon of %s in %s/%ld",
-				  v[i].info.uuid, q->mps_folder, q->gpus[v[i].gpu]);
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = stage_admit(q, &v[i], 0, err);
-	while (!rc && (s = next_end(v, n, &place))) {
-		int64_t now_us = s->end_us[place];
-
-		s->queue.v[place].state = RUN_OVER;
-		stage_tell_end(q, s, place, now_us);
-		rc = stage_admit(q, s, now_us, err);
-		close_stage(q, s, now_us);
-	}
-	return rc;
+	g->mps.wanted &= g->queue.n > 0 && !g->lost;
+	snprintf(m->pipe_dir, sizeof(m->pipe_dir), "%.400s/%zu/pipe", q->mps_folder, g->device);
+	snprintf(m->log_dir, sizeof(m->log_dir), "%.400s/%zu/log", q->mps_folder, g->device);
+	if (g->mps.wanted)
+		rehearse_act(q, 0, g, NULL, "start the MPS daemon of %s in %s/%zu", g->info.uuid,
+			     q->mps_folder, g->device);
 }
 
 int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err)
 {
-	struct stage *v = calloc(q->fleet->n + 1, sizeof(*v));
-	size_t n = 0;
-	int rc = v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", q->fleet->n);
+	struct run_tasks tasks = { 0 };
+	struct run_gpus gpus = { .devices = q->devices, .fleet = q->fleet };
+	struct run_cap cap;
+	struct run_places ps = { q, NULL, &tasks, &gpus, &cap };
+	struct run_task *t;
+	int rc = run_places_make(&ps, err);
 
-	for (size_t g = 0; !rc && g < q->fleet->n; g++)
-		if (q->gpus[g] >= 0 && q->plan->queues[g].n)
-			rc = stage_make(q, g, &v[n++], err);
-	if (!rc)
-		rc = stages_play(q, v, n, err);
-	for (size_t i = 0; i < n; i++) {
-		free(v[i].queue.v);
-		free(v[i].placements);
-		free(v[i].end_us);
+	for (size_t i = 0; i < gpus.n && !rc; i++)
+		rehearse_mps(q, &gpus.v[i]);
+	for (size_t i = 0; i < gpus.n && !rc; i++)
+		if (!gpus.v[i].lost)
+			rc = rehearse_starts(&ps, &gpus.v[i], 0, err);
+	while (!rc && (t = next_end(&gpus))) {
+		rehearse_end(&ps, t);
+		rc = rehearse_starts(&ps, t->gpu, t->ended_us, err);
+		rehearse_close(q, t->gpu, t->ended_us);
 	}
-	free(v);
+	for (size_t i = 0; i < gpus.n; i++)
+		free(gpus.v[i].queue.v);
+	free(gpus.v);
+	run_tasks_free(&tasks);
 	return rc;
 }

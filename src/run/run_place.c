@@ -228,13 +228,17 @@ static int gpu_make(const struct run_places *ps, struct run_gpu *g, size_t at, s
 		g->lost = g->absent = g->closed = true;
 		memcpy(g->info.uuid, g->planned->uuid, sizeof(g->info.uuid));
 	}
-	rc = g->absent ? 0 : hes_device_info(q->devices, g->device, &g->info, err);
+	/* A rehearsal may have no devices. */
+	if (!q->devices)
+		snprintf(g->info.uuid, sizeof(g->info.uuid), "%s", run_gpu_name(g));
+	rc = g->absent || !q->devices ? 0 : hes_device_info(q->devices, g->device, &g->info, err);
 	g->queue.memory_mib = g->planned->type->memory_mib;
 	if (!rc)
 		rc = run_queue_grow(&g->queue, queue_jobs(queue), err);
 	if (!rc)
 		rc = run_tasks_grow(ps->tasks, queue_jobs(queue), err);
-	g->exclusive = !rc && !g->absent && hes_device_is_exclusive(q->devices, g->device);
+	g->exclusive =
+		!rc && !g->absent && q->devices && hes_device_is_exclusive(q->devices, g->device);
 	if (!rc)
 		row_make(g, queue);
 	return rc;

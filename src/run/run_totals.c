@@ -246,7 +246,7 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	out->run = *r->log.run;
 	memcpy(out->known, r->q->plan->known, sizeof(out->known));
 	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
-	out->held = r->cap.delayed;
+	out->waited_power = r->cap.delayed;
 	out->longest_gap_s = r->meter.longest_gap_s;
 	out->left_out = r->meter.left_out;
 	return 0;

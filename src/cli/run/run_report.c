@@ -115,8 +115,8 @@ static void power_cap(FILE *f, const struct hes_run_report *r)
 			(double)r->run.peak_mw * 1e-3);
 	else
 		fprintf(f, "kept, at most %.0f W", (double)r->run.peak_mw * 1e-3);
-	if (r->held)
-		fprintf(f, "; %zu job%s waited for it", r->held, hes_s(r->held));
+	if (r->waited_power)
+		fprintf(f, "; %zu job%s waited for it", r->waited_power, hes_s(r->waited_power));
 	fputs(".\n", f);
 }
 
@@ -270,7 +270,7 @@ static json_t *power_cap_json(const struct hes_run_report *r)
 	return json_pack("{s:f, s:o, s:o, s:I}", "cap_w", (double)r->cap_mw * 1e-3, "peak_w",
 			 cli_json_maybe(r->run.peak_mw > 0, (double)r->run.peak_mw * 1e-3),
 			 "over_s", seconds(r->run.peak_mw > 0, r->run.over_cap_us), "jobs_held",
-			 (json_int_t)r->held);
+			 (json_int_t)r->waited_power);
 }
 
 static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
