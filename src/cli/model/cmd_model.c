@@ -314,6 +314,7 @@ static void print_added(const struct hes_model_fit *f, const struct add_workload
 		{ "the co-runner's time", e->co_runner },
 		{ "GPU power", e->power_median },
 	};
+	struct table t = { 0 };
 
 	hes_visible_put(stdout, 0, o->name);
 	printf(": added from %s%s%s; nearest network %s\n\n", f->points ? "its profile" : "",
@@ -322,8 +323,15 @@ static void print_added(const struct hes_model_fit *f, const struct add_workload
 	printf("error besides the model's own: medians over %zu measured network%s, left out and "
 	       "added in the same way\n",
 	       e->networks, hes_s(e->networks));
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		printf("  %-22s %5.1f %%\n", rows[i].what, 100 * rows[i].median);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct cell row[] = {
+			cell_text(NULL, "", rows[i].what),
+			cell_noted(cell_real(NULL, "", 1, 100 * rows[i].median), "%"),
+		};
+
+		TABLE_ROW(&t, row);
+	}
+	cli_print_table(&t, stdout, 2);
 	putchar('\n');
 	cli_fits_print(f, 1);
 }

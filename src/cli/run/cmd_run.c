@@ -5,6 +5,7 @@
  * runner (heshare/run.h).
  */
 #include <errno.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,6 +262,21 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 	return status;
 }
 
+/* Acts have lines of a shell: they are not parted. */
+static int rehearse(struct hes_run_request *q)
+{
+	struct table acts = { 0 };
+	struct hes_err err;
+	int rc;
+
+	q->listener = (struct hes_run_listener){ .message = run_show_rehearsal,
+						 .act = run_show_act,
+						 .ctx = &acts };
+	rc = hes_run_rehearse(q, &err);
+	table_print(&acts, stdout, 0, INT_MAX);
+	return rc ? cli_fail("run", &err) : 0;
+}
+
 static int carry_out(const struct run_opts *o, struct inputs *in)
 {
 	struct hes_run_request q = {
@@ -281,10 +297,8 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	int status;
 
 	hes_app_run_request(&in->run, &q);
-	if (o->dry_run) {
-		q.listener.act = run_show_act;
-		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
-	}
+	if (o->dry_run)
+		return rehearse(&q);
 	if (run_carry_out(&q, o->log_max, in->run.journal, &in->run.run, &report, &err))
 		return cli_fail("run", &err);
 	status = tell_report(o, in, &report, NULL);

@@ -4,11 +4,11 @@
 #include "cli/run/run_shown.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/quantity.h"
-#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
 
@@ -46,24 +46,33 @@ void run_show_progress(void *ctx, const struct hes_run_progress *p)
 	fflush(stderr);
 }
 
+static void act_row(struct table *t, const char *at, const char *gpu, const char *job,
+		    const char *what)
+{
+	const struct cell row[] = {
+		cell_shown(cell_count(NULL, "", 0), at),
+		cell_text(NULL, "", gpu),
+		cell_text(NULL, "", job),
+		cell_text(NULL, "", what),
+	};
+
+	TABLE_ROW(t, row);
+}
+
 void run_show_act(void *ctx, int64_t at_us, const char *gpu, const char *job, const char *what)
 {
-	size_t first = strcspn(what, "\n");
+	char at[32], *lines = strdup(what), *rest = lines, *line;
 
+	snprintf(at, sizeof(at), "%.3f", (double)at_us * 1e-6);
+	/* Further lines are variables and commands of the act. */
+	for (bool first = true; (line = strsep(&rest, "\n")); first = false)
+		act_row(ctx, first ? at : "", first && gpu ? gpu : "", first && job ? job : "",
+			line);
+	free(lines);
+}
+
+void run_show_rehearsal(void *ctx, const char *sentence)
+{
 	(void)ctx;
-	printf("%12.3f  ", (double)at_us * 1e-6);
-	hes_visible_put(stdout, 12, gpu ? gpu : "");
-	putchar(' ');
-	hes_visible_put(stdout, 12, job ? job : "");
-	putchar(' ');
-	hes_visible_put_part(stdout, what, first);
-	putchar('\n');
-	for (const char *line = what + first; *line;) {
-		size_t len = strcspn(++line, "\n");
-
-		printf("%42s", "");
-		hes_visible_put_part(stdout, line, len);
-		putchar('\n');
-		line += len;
-	}
+	run_show_message(NULL, sentence);
 }
