@@ -297,7 +297,7 @@ static int head_end(struct head *h, struct hes_run_report *out, json_t **nodes, 
 	part_add_observed(h, out);
 	*nodes = json_pack("{s:I, s:I, s:o}", "rounds", (json_int_t)h->rounds, "planned_again",
 			   (json_int_t)h->planned_again, "nodes", head_nodes_json(h));
-	return rc;
+	return 0;
 }
 
 int head_run(const struct head_request *q, struct hes_run *run, struct hes_run_report *out,
