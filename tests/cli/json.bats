@@ -74,9 +74,9 @@ with_gpus() {
 		heshare partition resnet18/4 resnet18/4 -g 1 --modelled --run --split 50,50 --for 2 --json -- "vgpu-task --workload resnet18 --batch 4 --iterations 1000000000 --every 5" "vgpu-task --workload resnet18 --batch 4 --iterations 1000000000 --every 5" >j/partition-run
 		heshare fair serve --gpus 0 --json --profile-for 0 >j/events 2>serve.err & serve=$!
 		until heshare fair top --once --json >j/top 2>/dev/null; do kill -0 $serve || exit 9; sleep 0.1; done
-		python3 $HES_SOURCE_ROOT/tests/lab/fair_client.py "$HESHARE_FAIR_SOCKET" work alice 2 >client.out & client=$!
+		python3 $HES_SOURCE_ROOT/tests/lab/fair_client.py "$HESHARE_FAIR_SOCKET" work alice 1000 >client.out & client=$!
 		until heshare fair top --once --json >j/top && jq -e ".gpus[0].tenants | length == 1" j/top; do kill -0 $client || exit 9; sleep 0.1; done
-		wait $client; kill $serve; wait $serve
+		kill $client $serve; wait
 		heshare fair profile --tenant t --json -- vgpu-task --device 0 --workload vgg19 --batch 8 --every 0.01 --iterations 100000000 >j/powers
 	END
 	"$HES_LAB" --fleet two.yaml --speed 40 -- bash work

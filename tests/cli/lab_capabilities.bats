@@ -224,7 +224,7 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 		done
 		jq -e '[.gpus[].gpu | split("/")[1]] == ["1"]' all.json
 		grep -q "^heshare profile: left out: GPU 0: $why" profile.err
-		grep -q "^heshare fair: left out: GPU 0: $why" serve.err
+		grep -q "^heshare fair.*: left out: GPU 0: $why" serve.err
 		grep -q "GPU 1, .* is shared" serve.err
 		case $mode in
 		Mig*) [[ "${lines[0]}" == *"MIG is on: "*"sudo nvidia-smi -mig 0"* ]] ;;
