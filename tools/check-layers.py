@@ -121,6 +121,7 @@ PAPERS_SHARE = {
     "fuzz_file.h",
     "fuzz_loader.h",
     "slices_plain.h",
+    "assign_bench.h",
     "unit_test.h",
     "enumeration.h",
     "plan_bench.h",

@@ -7,7 +7,7 @@
 #ifndef HES_ASSIGN_BETWEEN_H
 #define HES_ASSIGN_BETWEEN_H
 
-#include "plan/assign/exact.h"
+#include "exact.h"
 
 struct hes_between_options {
 	uint64_t evaluations; /* moves judged at most, over all gaps, without path relinking; 0: 2e8

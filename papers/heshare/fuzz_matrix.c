@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "fuzz_file.h"
-#include "plan/assign/exact.h"
+#include "exact.h"
 #include "instance.h"
 
 #define MOST_CELLS 200

@@ -5,7 +5,7 @@
 #ifndef PAPER_HALFPLANES_H
 #define PAPER_HALFPLANES_H
 
-#include "plan/assign/exact.h"
+#include "exact.h"
 
 /**
  * Area that the half-planes leave of the rectangle from the origin to a reference point (of sums),

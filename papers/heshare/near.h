@@ -8,7 +8,7 @@
 #ifndef HES_ASSIGN_NEAR_H
 #define HES_ASSIGN_NEAR_H
 
-#include "plan/assign/exact.h"
+#include "exact.h"
 
 struct hes_near_options {
 	double step;      /* of an auction, as a part of a job's mean cost */

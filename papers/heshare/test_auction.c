@@ -3,7 +3,7 @@
 
 #include "base/rng.h"
 #include "auction.h"
-#include "plan/assign/exact.h"
+#include "exact.h"
 #include "near.h"
 #include "unit_test.h"
 

@@ -80,7 +80,7 @@ static const struct opt plan_opts[] = {
 	{ .heading = "limits",
 	  .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N",
 	  .help = "joint: stop searching after TIME (200ms, 5s) or N evaluations; N gives the same "
-		  "plan on every machine. Without it, N suits the number of jobs: 604800 for 60. "
+		  "plan on every machine. Without it, N suits the number of jobs: 108000 for 60. "
 		  "Evaluations that have started are finished" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9,
 	  .help = "joint: keep the sum of the highest power of all GPUs below this, W; 0: no cap. "

@@ -79,7 +79,7 @@ uint64_t hes_joint_evaluations(size_t n_jobs, size_t n_gpus)
 
 	if (n_jobs < 8)
 		return 240000;
-	return (uint64_t)fmax(fmin(fmax(72000, 2.8 * n * n * n), 10080 * fmin(n, 144)),
+	return (uint64_t)fmax(fmin(fmax(72000, n * n * n / 2), 1451520),
 			      EVALUATIONS_A_JOB * counted);
 }
 

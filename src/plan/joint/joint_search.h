@@ -19,7 +19,7 @@ enum hes_joint_wanted {
 	 * The member that gains most over HeShare's balanced plan in both objectives alike: of the
 	 * relative gains in energy and completion time, the smaller one counts (Kalai and
 	 * Smorodinsky's bargaining solution). With a clock, and for more than 128 jobs, the knee of
-	 * Algorithm 1's front on the exact assignments stands in.
+	 * Algorithm 1's front on the greedy assignments stands in.
 	 */
 	HES_JOINT_BALANCED,
 	HES_JOINT_ENERGY, /* least energy */
@@ -45,9 +45,8 @@ struct hes_joint_options {
 struct hes_joint;
 
 /**
- * The default number of evaluations: 240,000 for fewer than 8 jobs, 72,000 up to 29, then 2.8 n^3
- * up to 604,800 for 60, then 10,080 a job up to 144 jobs; at least 500 a job, of which 50 a GPU
- * count.
+ * The default number of evaluations: 240,000 for fewer than 8 jobs, 72,000 up to 52, then n^3 / 2
+ * up to 1,451,520 from 143 jobs on; at least 500 a job, of which 50 a GPU count.
  */
 uint64_t hes_joint_evaluations(size_t n_jobs, size_t n_gpus);
 

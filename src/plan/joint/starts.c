@@ -4,42 +4,68 @@
 #include "plan/joint/starts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "plan/assign/exact.h"
 #include "plan/batch/configure.h"
 #include "plan/joint/anneal.h"
 
-#define MEMBERS 16  /* of Algorithm 1's front that become open queues */
-#define GENETIC 128 /* jobs at most for which HeShare's own search runs */
-#define MANY                                                                                     \
-	512 /* from so many jobs on the exact front is coarser, and takes all GPUs as free: this \
-	       is fast */
+#define MEMBERS    16         /* of Algorithm 1's front that become open queues */
+#define GENETIC    128        /* jobs at most for which HeShare's own search runs */
+#define WEIGHTS    8          /* of the assignments */
+#define TIME_ALONE 1e12       /* weight of time at which energy does not count */
+#define LOW_END    (1 / 60.0) /* of the weights, as parts of energy / sum of completion times, */
+#define HIGH_END   15.0       /* of the assignment with the least completion times */
+
+/* The shortest job first, each to the GPU with the least energy + lambda x completion time.
+ * @param load_us  [k] */
+static void assign_greedily(const struct hes_assign *a, double lambda, double *load_us,
+			    struct hes_assignment *out)
+{
+	memcpy(load_us, a->exact_wait_us, a->k * sizeof(*load_us));
+	for (size_t i = a->n; i-- > 0;) {
+		const uint32_t job = a->longest_first[i];
+		double least = INFINITY;
+
+		for (size_t g = 0; g < a->k; g++) {
+			const struct hes_cost *c = hes_assign_cost(a, job, g);
+			const double cost = c->energy_mj + lambda * (load_us[g] + c->time_us);
+
+			if (cost < least) {
+				least = cost;
+				out->gpu_of[job] = (uint32_t)g;
+			}
+		}
+		load_us[out->gpu_of[job]] += hes_assign_cost(a, job, out->gpu_of[job])->time_us;
+	}
+	hes_assign_evaluate(a, out);
+}
 
 static int find_front(const struct hes_problem *p, struct hes_assign_front *out)
 {
-	const bool many = p->n >= MANY;
-	const struct hes_exact_options o = { .tolerance = many ? 1e-2 : 1e-3,
-					     .weights = many ? 4 : 8 };
-	struct hes_assign_gpu *gpus = calloc(p->k + 1, sizeof(*gpus));
-	struct hes_exact_front found;
+	double *load_us = calloc(p->k + 1, sizeof(*load_us));
+	struct hes_assignment *v = NULL;
 	struct hes_assign a;
 	int rc = -ENOMEM;
 
-	for (size_t g = 0; gpus && g < p->k; g++)
-		gpus[g] = (struct hes_assign_gpu){ p->gpus[g].type, many ? 0 : p->gpus[g].wait_us };
-	if (gpus)
-		rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, gpus);
+	if (load_us)
+		rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, p->gpus);
 	if (!rc) {
-		rc = hes_exact_run(&a, &o, &found);
+		v = hes_assignments_new(&a, WEIGHTS);
+		for (size_t i = 0; i < WEIGHTS && v; i++)
+			assign_greedily(&a,
+					i ? v[0].at.energy_mj / v[0].at.jct_us * LOW_END *
+							pow(HIGH_END / LOW_END,
+							    (double)(i - 1) / (WEIGHTS - 2))
+					  : TIME_ALONE,
+					load_us, &v[i]);
 		hes_assign_finish(&a);
+		*out = (struct hes_assign_front){ v, WEIGHTS };
+		rc = v ? 0 : -ENOMEM;
 	}
-	free(gpus);
-	if (rc)
-		return rc;
-	free(found.halfplanes);
-	*out = found.front;
-	return 0;
+	free(load_us);
+	return rc;
 }
 
 static int start_member(struct anneal *a, const struct hes_configured *c, size_t member,

@@ -1,8 +1,8 @@
 /*
  * starts.h - the plans that the joint search starts from, and what it compares plans with.
  *
- * The plans are the assignments of the exact front (assign/exact.h) and what HeShare's Algorithm 1
- * makes of them (batch/configure.h), both as open queues.
+ * The plans are greedy assignments at several weights of time against energy, and what HeShare's
+ * Algorithm 1 makes of them (batch/configure.h), both as open queues.
  */
 #ifndef HES_PLAN_STARTS_H
 #define HES_PLAN_STARTS_H

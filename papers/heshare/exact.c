@@ -4,7 +4,7 @@
  * Points form a chain by rising energy. Each knows the gap to the next point: open, with the area
  * still possible there, or closed. The gap with the largest area is split first.
  */
-#include "plan/assign/exact.h"
+#include "exact.h"
 
 #include <errno.h>
 #include <math.h>
