@@ -239,57 +239,21 @@ static inline __attribute__((always_inline)) const leaf_vector *leaves_after(
 	return f->left + n * n_vectors;
 }
 
-/* When the compiler knows n_vectors, it keeps all vectors in registers. */
-static inline __attribute__((always_inline)) void exclude_vectors(
-	const struct quickscorer *s, const uint8_t *features, size_t n, const float *row,
-	const leaf_vector *from, leaf_vector *out, const size_t n_vectors)
+void quickscorer_exclude(const struct quickscorer *s, const uint8_t *features, size_t n,
+			 const float *row, const struct leaf_sets *from, struct leaf_sets *out)
 {
+	const size_t n_vectors = s->n_vectors;
 	leaf_vector left[MOST_VECTORS];
 
-#pragma GCC unroll 8
-	for (size_t v = 0; v < n_vectors; v++)
-		left[v] = from[v];
+	memcpy(left, from->of, n_vectors * sizeof(*left));
 	for (size_t i = 0; i < n; i++) {
 		const leaf_vector *by =
 			leaves_after(&s->features[features[i]], row[features[i]], n_vectors);
 
-#pragma GCC unroll 8
 		for (size_t v = 0; v < n_vectors; v++)
 			left[v] &= by[v];
 	}
-#pragma GCC unroll 8
-	for (size_t v = 0; v < n_vectors; v++)
-		out[v] = left[v];
-}
-
-void quickscorer_exclude(const struct quickscorer *s, const uint8_t *features, size_t n,
-			 const float *row, const struct leaf_sets *from, struct leaf_sets *out)
-{
-	const leaf_vector *all = (const void *)from->of;
-	leaf_vector *to = (void *)out->of;
-
-	switch (s->n_vectors) {
-	case 1:
-		exclude_vectors(s, features, n, row, all, to, 1);
-		break;
-	case 2:
-		exclude_vectors(s, features, n, row, all, to, 2);
-		break;
-	case 3:
-		exclude_vectors(s, features, n, row, all, to, 3);
-		break;
-	case 4:
-		exclude_vectors(s, features, n, row, all, to, 4);
-		break;
-	case 5:
-		exclude_vectors(s, features, n, row, all, to, 5);
-		break;
-	case 6:
-		exclude_vectors(s, features, n, row, all, to, 6);
-		break;
-	default:
-		exclude_vectors(s, features, n, row, all, to, s->n_vectors);
-	}
+	memcpy(out->of, left, n_vectors * sizeof(*left));
 }
 
 void quickscorer_predict(const struct quickscorer *s, const float *row, double *out)
@@ -301,45 +265,14 @@ void quickscorer_predict(const struct quickscorer *s, const float *row, double *
 	quickscorer_sum(s, &left, out);
 }
 
-static inline __attribute__((always_inline)) double leaf_value(const struct quickscorer *s,
-							       const struct leaf_sets *left,
-							       size_t tree)
-{
-	return s->values[tree][(uint32_t)__builtin_ctz(left->of[tree])];
-}
-
-/* Two sums at a time, because each addition waits for the one before it. */
-static void sum_two_outputs(const struct quickscorer *s, const struct leaf_sets *left,
-			    const struct scorer_output *a, const struct scorer_output *b,
-			    double out[2])
-{
-	const size_t n_a = a->end - a->first, n_b = b->end - b->first, both = n_a < n_b ? n_a : n_b;
-	double x = 0, y = 0;
-
-#pragma GCC unroll 4
-	for (size_t i = 0; i < both; i++) {
-		x += leaf_value(s, left, a->first + i);
-		y += leaf_value(s, left, b->first + i);
-	}
-	for (size_t i = both; i < n_a; i++)
-		x += leaf_value(s, left, a->first + i);
-	for (size_t i = both; i < n_b; i++)
-		y += leaf_value(s, left, b->first + i);
-	out[0] = a->base + a->scale * x;
-	out[1] = b->base + b->scale * y;
-}
-
 void quickscorer_sum(const struct quickscorer *s, const struct leaf_sets *left, double *out)
 {
-	size_t o = 0;
+	for (size_t o = 0; o < s->n_outputs; o++) {
+		const struct scorer_output *own = &s->outputs[o];
+		double sum = 0;
 
-	for (; o + 1 < s->n_outputs; o += 2)
-		sum_two_outputs(s, left, &s->outputs[o], &s->outputs[o + 1], out + o);
-	if (o < s->n_outputs) {
-		const struct scorer_output none = { .first = 0, .end = 0 };
-		double last[2];
-
-		sum_two_outputs(s, left, &s->outputs[o], &none, last);
-		out[o] = last[0];
+		for (size_t t = own->first; t < own->end; t++)
+			sum += s->values[t][(uint32_t)__builtin_ctz(left->of[t])];
+		out[o] = own->base + own->scale * sum;
 	}
 }

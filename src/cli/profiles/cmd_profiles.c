@@ -1,7 +1,6 @@
 /*
  * cmd_profiles.c - `heshare profiles`: its options and actions; import, export, forget.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
