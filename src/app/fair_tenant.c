@@ -1,0 +1,177 @@
+/*
+ * fair_tenant.c - make the environment of a tenant's command; see fair_tenant.h.
+ */
+#include "app/fair_tenant.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "app/fair_client.h"
+#include "app/fair_library.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include "heshare/fair.h"
+
+#define PRELOAD "LD_PRELOAD"
+
+static int library_preload(const struct fair_tenant *q, struct hes_err *err)
+{
+	char *variable;
+	int rc = fair_library_preload(q->app, q->place, &variable, err);
+
+	if (rc)
+		return rc;
+	rc = app_set_variable(q->app, PRELOAD, variable + strlen(PRELOAD "="));
+	if (rc)
+		hes_fail(err, rc, PRELOAD ": %s", strerror(-rc));
+	free(variable);
+	return rc;
+}
+
+/* --- the command --- */
+
+/* @return whether the file is an ELF program without a dynamic loader */
+static bool program_is_static(int fd)
+{
+	Elf64_Ehdr h;
+	Elf64_Phdr p;
+
+	if (pread(fd, &h, sizeof(h), 0) != sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    h.e_ident[EI_CLASS] != ELFCLASS64 || (h.e_type != ET_EXEC && h.e_type != ET_DYN) ||
+	    h.e_phentsize != sizeof(p))
+		return false;
+	for (unsigned i = 0; i < h.e_phnum; i++)
+		if (pread(fd, &p, sizeof(p), (off_t)(h.e_phoff + i * sizeof(p))) != sizeof(p) ||
+		    p.p_type == PT_INTERP)
+			return false;
+	return true;
+}
+
+/* Say so where the library cannot be loaded into the program. */
+static void program_check(const struct hes_app *app, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	const char *why = NULL;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
+		    ((st.st_mode & S_ISGID) && st.st_gid != getgid()))
+			why = "changes its user or group, so nothing can be preloaded";
+		else if (program_is_static(fd))
+			why = "is a static program, so nothing can be preloaded";
+	}
+	close(fd);
+	if (why)
+		app_say(app, "%s %s: it runs unscheduled", path, why);
+}
+
+/* The file that execvp() would take. @return whether there is one */
+static bool program_find(const struct hes_app *app, const char *name, char out[PATH_MAX])
+{
+	const char *path = app_variable(app, "PATH");
+	struct stat st;
+
+	if (strchr(name, '/') || !path)
+		return snprintf(out, PATH_MAX, "%s", name) < PATH_MAX;
+	for (const char *at = path;; at++) {
+		size_t n = strcspn(at, ":");
+
+		if (snprintf(out, PATH_MAX, "%.*s%s%s", (int)n, at, n ? "/" : "", name) <
+			    PATH_MAX &&
+		    access(out, X_OK) == 0 && stat(out, &st) == 0 && S_ISREG(st.st_mode))
+			return true;
+		at += n;
+		if (!*at)
+			return false;
+	}
+}
+
+/* --- the tenant --- */
+
+static int tenant_check(const char *name, struct hes_err *err)
+{
+	size_t n = strlen(name);
+
+	if (!n || n >= FAIR_NAME_MAX)
+		return hes_fail(err, -EINVAL, "--tenant: a name has 1 to %d bytes, not %zu",
+				FAIR_NAME_MAX - 1, n);
+	for (size_t i = 0; i < n; i++)
+		if (hes_utf8_is_control(name + i))
+			return hes_fail(err, -EINVAL,
+					"--tenant: byte %zu of the name is a control character",
+					i + 1);
+	return hes_is_utf8(name) ? 0 : hes_fail(err, -EINVAL, "--tenant: the name is not UTF-8");
+}
+
+static void socket_check(const struct hes_app *app, const char *path)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	memcpy(to.sun_path, path, strlen(path));
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof(to)) && errno != EAGAIN)
+		app_say(app,
+			"no arbiter at %s (%s): the command runs unscheduled until there is one",
+			path, fair_client_why(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+static int tenant_export(const struct fair_tenant *q, const char *socket_path, struct hes_err *err)
+{
+	char clock[32];
+	uint32_t mhz = 0;
+	double weight;
+	int rc = q->clock ? hes_parse_u32("--clock", q->clock, 0, 100000, &mhz, err) : 0;
+
+	if (!rc && q->weight)
+		rc = hes_parse_double("--weight", q->weight, HES_FAIR_MIN_NUMBER,
+				      HES_FAIR_MAX_NUMBER, &weight, err);
+	if (rc)
+		return rc;
+	snprintf(clock, sizeof(clock), "%u", mhz);
+	rc = app_set_variable(q->app, "HESHARE_FAIR_TENANT", q->name);
+	if (!rc)
+		rc = app_set_variable(q->app, "HESHARE_FAIR_SOCKET", socket_path);
+	if (!rc)
+		rc = app_set_variable(q->app, "HESHARE_FAIR_WEIGHT", q->weight ? q->weight : "1");
+	if (!rc)
+		rc = app_set_variable(q->app, "HESHARE_FAIR_CLOCK", clock);
+	if (rc)
+		hes_fail(err, rc, "the environment: %s", strerror(-rc));
+	return rc;
+}
+
+int fair_tenant_prepare(const struct fair_tenant *q, struct hes_err *err)
+{
+	char path[FAIR_SOCKET_MAX], program[PATH_MAX];
+	int rc = q->name ? tenant_check(q->name, err)
+			 : hes_fail(err, -EINVAL,
+				    "--tenant is missing: the name that the arbiter counts the "
+				    "command under");
+
+	if (!rc && fair_socket_find(q->app, q->socket, path, err))
+		rc = -EINVAL;
+	if (!rc)
+		rc = tenant_export(q, path, err);
+	if (!rc)
+		rc = library_preload(q, err);
+	if (rc)
+		return rc;
+	socket_check(q->app, path);
+	if (program_find(q->app, q->program, program))
+		program_check(q->app, program);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/*
+ * fair_tenant.h - a command as a tenant of an arbiter: the preload library (interpose/) reads the
+ * name of the tenant from the environment.
+ */
+#ifndef HES_APP_FAIR_TENANT_H
+#define HES_APP_FAIR_TENANT_H
+
+#include "app/app.h"
+
+struct fair_tenant {
+	const struct hes_app *app;                  /* its variables are set */
+	const char *place;                          /* as of fair_library_preload() */
+	const char *name, *weight, *clock, *socket; /* of options; NULL: not given */
+	const char *program;                        /* argv[0] of the command */
+};
+
+/**
+ * Set the variables that make a command the tenant. What keeps it from being scheduled is said.
+ * @return 0; -EINVAL, -ERANGE an option; -ENOENT, -EPERM no library; -errno
+ */
+int fair_tenant_prepare(const struct fair_tenant *q, struct hes_err *err);
+
+#endif
