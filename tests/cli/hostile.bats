@@ -82,8 +82,7 @@ hostile_jobs() {
 	local file act n=0
 	hostile_files | while read -r file; do
 		for act in "${!hostile_acts[@]}"; do
-			[ "${HOSTILE:-}" = all ] || [ $(((act + n) % 7 % 2)) = 0 -a $(((act + n) % 7)) != 6 ] ||
-				continue
+			case ${HOSTILE:-}$(((act + n) % 7)) in all* | 0 | 2 | 4) ;; *) continue ;; esac
 			echo "${hostile_acts[act]} $file"
 		done
 		n=$((n + 1))
