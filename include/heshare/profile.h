@@ -67,6 +67,11 @@ int hes_profile_compare(const void *a, const void *b);
 /** Sort for hes_profile_find(), and fill least_us. Call it after you fill profiles by hand. */
 void hes_profiles_sort(struct hes_profiles *p);
 
+/** The rows between which hes_profile_find() interpolates; one twice: it is of this batch size.
+ * @return false: there are none */
+bool hes_profile_rows(const struct hes_profiles *p, const char *workload, uint32_t batch_size,
+		      const char *gpu_type, size_t *low, size_t *high);
+
 /**
  * The profile of a workload at a batch size on a type; between two profiled
  * batch sizes, linear interpolation.

@@ -249,46 +249,16 @@ void hes_known_free(struct hes_known *k)
 	*k = (struct hes_known){ .learnt = false };
 }
 
-/* First profile that is not before @key. */
-static size_t lower_bound(const struct hes_profiles *p, const struct hes_profile *key)
-{
-	size_t low = 0, high = p->n;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (hes_profile_compare(&p->v[mid], key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static bool same_curve(const struct hes_profile *a, const struct hes_profile *b)
-{
-	return strcmp(a->workload, b->workload) == 0 && strcmp(a->gpu_type, b->gpu_type) == 0;
-}
-
 struct hes_known_row hes_known_of(const struct hes_known *k, const char *workload,
 				  uint32_t batch_size, const char *gpu_type)
 {
-	const struct hes_known_row none = { .source = HES_KNOWN_UNKNOWN }, *low, *high;
-	const struct hes_profiles *p = &k->profiles;
-	struct hes_profile key = { .batch_size = batch_size };
-	size_t i;
+	const struct hes_known_row *low, *high;
+	size_t i, j;
 
-	snprintf(key.workload, sizeof(key.workload), "%s", workload);
-	snprintf(key.gpu_type, sizeof(key.gpu_type), "%s", gpu_type);
-	i = lower_bound(p, &key);
-	if (i == p->n || !same_curve(&p->v[i], &key))
-		return none;
-	high = low = &k->rows[i];
-	if (p->v[i].batch_size != batch_size) {
-		if (i == 0 || !same_curve(&p->v[i - 1], &key))
-			return none;
-		low = &k->rows[i - 1];
-	}
+	if (!hes_profile_rows(&k->profiles, workload, batch_size, gpu_type, &i, &j))
+		return (struct hes_known_row){ .source = HES_KNOWN_UNKNOWN };
+	low = &k->rows[i];
+	high = &k->rows[j];
 	return low->source > high->source ||
 			       (low->source == high->source && low->time_error > high->time_error)
 		       ? *low

@@ -342,23 +342,45 @@ static int not_found(const struct hes_profiles *p, const struct hes_profile *key
 	return fail_unknown(p, key->workload, err);
 }
 
+/* @return false: a name is too long to be that of a profile */
+static bool key_make(struct hes_profile *key, const char *workload, uint32_t batch_size,
+		     const char *gpu_type)
+{
+	if (strlen(workload) >= HES_NAME_MAX || strlen(gpu_type) >= HES_NAME_MAX)
+		return false;
+	*key = (struct hes_profile){ .batch_size = batch_size };
+	strcpy(key->workload, workload);
+	strcpy(key->gpu_type, gpu_type);
+	return true;
+}
+
+bool hes_profile_rows(const struct hes_profiles *p, const char *workload, uint32_t batch_size,
+		      const char *gpu_type, size_t *low, size_t *high)
+{
+	struct hes_profile key;
+
+	if (!key_make(&key, workload, batch_size, gpu_type))
+		return false;
+	*high = lower_bound(p, &key);
+	*low = *high - (*high > 0 && *high < p->n && p->v[*high].batch_size != batch_size);
+	return *high < p->n && same_curve(&p->v[*low], &key) && same_curve(&p->v[*high], &key) &&
+	       p->v[*low].batch_size <= batch_size;
+}
+
 int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_t batch_size,
 		     const char *gpu_type, struct hes_profile *out, struct hes_err *err)
 {
-	struct hes_profile key = { .batch_size = batch_size };
-	size_t i;
+	struct hes_profile key;
+	size_t low, high;
 
-	if (strlen(workload) >= HES_NAME_MAX || strlen(gpu_type) >= HES_NAME_MAX)
-		return fail_unknown(p, workload, err);
-	strcpy(key.workload, workload);
-	strcpy(key.gpu_type, gpu_type);
-	i = lower_bound(p, &key);
-	if (i < p->n && hes_profile_compare(&p->v[i], &key) == 0)
-		*out = p->v[i];
-	else if (i > 0 && i < p->n && same_curve(&p->v[i - 1], &key) && same_curve(&p->v[i], &key))
-		interpolate(&p->v[i - 1], &p->v[i], batch_size, out);
+	if (!hes_profile_rows(p, workload, batch_size, gpu_type, &low, &high))
+		return key_make(&key, workload, batch_size, gpu_type)
+			       ? not_found(p, &key, err)
+			       : fail_unknown(p, workload, err);
+	if (low == high)
+		*out = p->v[low];
 	else
-		return not_found(p, &key, err);
+		interpolate(&p->v[low], &p->v[high], batch_size, out);
 	return 0;
 }
 
