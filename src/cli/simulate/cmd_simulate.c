@@ -1,9 +1,6 @@
 /*
  * cmd_simulate.c - `heshare simulate`: plan jobs with several policies, replay the plans on the GPU
- * model, and compare the results.
- *
- * Loads jobs, fleet, profiles and predictor (known_inputs.h), runs the policies (campaign.h) and
- * prints.
+ * model, and compare the results. src/app/campaign_set.c loads and learns, campaign.c runs.
  */
 #include <errno.h>
 #include <inttypes.h>
