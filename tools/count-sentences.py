@@ -3,8 +3,8 @@
 
 Without files: the documents, but for papers, results and the changelog. "-" is a help text on
 standard input. Prints a row for each file and their sum; --list prints the long sentences instead,
-and ends with status 1 if there are any. Code, tables, headings and what a command wrote are no sentences; the words of
-tables count.
+and ends with status 1 if there are any. Code, tables, headings and what a command wrote are no
+sentences; the words of tables count.
 """
 import glob
 import os
