@@ -109,7 +109,7 @@ program() {
 @test "a program is a policy: plan, simulate and the plan's file agree" {
 	local mine=exec:$HES_SOURCE_ROOT/examples/policy.py
 	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy "$mine" -o plan.json >plan.txt
-	grep -q '^exec:policy.py: 8 jobs on 3 GPUs$' plan.txt
+	grep -q '^exec:policy.py: 8 jobs on 3 GPUs (' plan.txt
 	jq -e '.policy == "exec:policy.py" and .predicted.avg_jct_us > 0 and .predicted.busy_energy_j > 0 and .seed == 1' plan.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p "$mine,pwr" --plan plan.json --burst \
 		--no-timing --json >out.json
@@ -278,7 +278,7 @@ own_jobs() {
 	"$HESHARE" model bert-miso --gpu T4 -b 8 --json >known.json
 	jq -es '(.[0].jobs[0].iteration_us / .[1].jobs[0].iteration_us - 1 | fabs < 0.05) and
 		(.[0].power_w / .[1].power_w - 1 | fabs < 0.05)' mine.json known.json
-	"$HESHARE" model --list --profiles rows.csv | grep -q '^mine  *profile  *profile'
+	"$HESHARE" model --list --profiles rows.csv | grep -q '^mine  *profile'
 	run -0 "$HESHARE" model resnet50 --co-runners mine:8:50 -s 50 --profiles rows.csv
 	[[ "$output" == *"mine: fitted to 9 points: "* ]]
 }

@@ -26,7 +26,7 @@ setup() {
 	run -1 "$HESHARE" simulate script.csv -f T4.yaml
 	[ "$output" = "heshare simulate: job 1: \"./train.sh 7\" was never measured; heshare run runs such a job alone, and measures it for the next plan" ]
 	run -0 "$HESHARE" plan script.csv -f T4.yaml
-	[[ "$output" == *" 10 min   unlocked           1 ./train.sh 7 100 %"*"Jobs: 1 unknown. heshare run measures unknown jobs; "* ]]
+	[[ "$output" == *" 10 min  unlocked       -  1 ./train.sh 7 100 %"*"Jobs: 1 unknown. heshare run measures unknown jobs; "* ]]
 	"$HESHARE" profiles import mine.csv --as measured
 	run -0 "$HESHARE" plan jobs.csv -f T4.yaml -o plan.json
 	[ "${lines[-1]}" = "Jobs: 2 measured, 1 known network. The predictor learnt from modelled samples, not from measurements (heshare profile)." ]
