@@ -6,7 +6,8 @@
  *FITTED.yaml
  *	heshare-calibrate --check [--physics FILE] [--tests] [--json] DIR...
  *
- * --check fits nothing: it prints the model's errors against the measurements.
+ * --check prints the model's errors against the measurements. It fits nothing but what it leaves
+ * out in turn: kernels at locked clocks, and a measured GPU's shares and pairs.
  *
  * Levenberg-Marquardt (MINPACK's lmdif) over the logarithms of the parameters
  * named in stages[], one stage a data set, from the values in PHYSICS.yaml.
@@ -28,13 +29,15 @@
 
 #include "base/rng.h"
 #include "calibrate_check.h"
+#include "calibrate_write.h"
 #include "measured/check.h"
 #include "measured/measured.h"
 #include "model/params.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define MAX_FREE 400
-#define PULL     0.02 /* residual of a parameter moved by a factor e */
+#define COUNT(a)           (sizeof(a) / sizeof((a)[0]))
+#define MAX_FREE           400
+#define INTERFERENCE_START 4
+#define PULL               0.02 /* residual of a parameter moved by a factor e */
 
 struct weight {
 	enum hes_series_id series;
@@ -60,7 +63,7 @@ struct stage {
 	const char *name;
 	int starts;    /* fits of each workload alone, from scattered starts, before all together */
 	bool hold_out; /* fit again without each workload of held_out */
-	struct weight weights[6];
+	struct weight weights[8];
 	struct group groups[12];
 };
 
@@ -83,13 +86,14 @@ static const struct stage stages[] = {
 #include "calibrate_stages.h"
 };
 
-#define GPU_WEIGHTS                                                          \
-	{                                                                    \
-		{ HES_SERIES_GPU_TIME, .02 }, { HES_SERIES_GPU_POWER, .03 }, \
-			{ HES_SERIES_GPU_PAIR_POWER, .03 },                  \
-		{                                                            \
-			HES_SERIES_GPU_DRAM, .15                             \
-		}                                                            \
+#define GPU_WEIGHTS                                                                        \
+	{                                                                                  \
+		{ HES_SERIES_GPU_TIME, .02 }, { HES_SERIES_GPU_POWER, .03 },               \
+			{ HES_SERIES_GPU_PAIR_POWER, .03 }, { HES_SERIES_GPU_PAIRS, .03 }, \
+			{ HES_SERIES_GPU_CLOCK, .02 },                                     \
+		{                                                                          \
+			HES_SERIES_GPU_DRAM, .15                                           \
+		}                                                                          \
 	}
 #include "calibrate_gpu.h"
 
@@ -98,7 +102,11 @@ static const struct stage type_stage = {
 	"type", 0, false, GPU_WEIGHTS, { { "gpu", "", GPU_TYPE } }
 };
 static const struct stage gpu_stage = {
-	"gpu", 3, false, GPU_WEIGHTS, { { "gpu", "", GPU_TYPE }, { "workload", "", GPU_WORKLOAD } }
+	"gpu",
+	3,
+	false,
+	GPU_WEIGHTS,
+	{ { "gpu", "", GPU_TYPE }, { "workload", "", GPU_WORKLOAD }, { "host", "", GPU_HOST } }
 };
 
 static const struct inherit inherits[] = {
@@ -114,7 +122,11 @@ struct fit {
 	const struct hes_held_out *without; /* no rows of this workload; NULL: all */
 	size_t gpu;                         /* rows of this measured GPU only; 0: of all */
 	bool elsewhere;                     /* ... and no rows of workloads that are its own */
-	double *value[MAX_FREE];            /* the parameters that are free ... */
+	uint32_t fold;                      /* no rows of this fold; 0: all */
+	bool quiet;                         /* no lines about stages */
+	double pull;             /* of a parameter moved by a factor e; 0: PULL, stronger the
+				    more rows there are */
+	double *value[MAX_FREE]; /* the parameters that are free ... */
 	double least[MAX_FREE], most[MAX_FREE];
 	double start[MAX_FREE]; /* ... and what the optimiser sees of them, see to_x */
 	int n, rows;
@@ -134,7 +146,8 @@ static double from_x(double x, double least, double most)
 	return least * pow(most / least, 1 / (1 + exp(-x)));
 }
 
-/* Free the parameters of one object that a list "name:least:most ..." names. */
+/* Free the parameters of one object that a list "name:least:most ..." names; what it does not have,
+ * which is 0, stays so. */
 static void free_params(struct fit *f, void *object, const struct hes_param *table, size_t n,
 			const char *list)
 {
@@ -144,7 +157,7 @@ static void free_params(struct fit *f, void *object, const struct hes_param *tab
 
 	for (; sscanf(list, " %63[^:]:%lf:%lf%n", name, &least, &most, &len) == 3; list += len) {
 		for (size_t i = 0; i < n && f->n < MAX_FREE; i++) {
-			if (strcmp(table[i].name, name))
+			if (strcmp(table[i].name, name) || *hes_param_in(&table[i], object) == 0)
 				continue;
 			f->value[f->n] = hes_param_in(&table[i], object);
 			f->least[f->n] = least;
@@ -155,16 +168,61 @@ static void free_params(struct fit *f, void *object, const struct hes_param *tab
 	}
 }
 
+/* Whether a folder before this one is of the same type. */
+static bool is_later_folder(const struct fit *f)
+{
+	for (size_t i = 0; i + 1 < f->gpu; i++)
+		if (strcmp(f->o->gpus[i].type, f->o->gpus[f->gpu - 1].type) == 0)
+			return true;
+	return false;
+}
+
+/* Whether a folder before this one, of the same type, has this name. */
+static bool is_earlier(const struct fit *f, const char *name)
+{
+	for (size_t i = 0; i + 1 < f->gpu; i++)
+		if (strcmp(f->o->gpus[i].name, name) == 0 &&
+		    strcmp(f->o->gpus[i].type, f->o->gpus[f->gpu - 1].type) == 0)
+			return true;
+	return false;
+}
+
+/* The same network and arithmetic with CUDA graphs, as an earlier folder of the type measured it;
+ * NULL: none. */
+static struct hes_workload *graphs_of(const struct fit *f, const struct hes_workload *w)
+{
+	for (size_t i = 0; i < f->m->n_workloads; i++) {
+		struct hes_workload *g = &f->m->workloads[i];
+		size_t n = strlen(w->name);
+
+		if (strncmp(g->name, w->name, n) == 0 && strcmp(g->name + n, "-graphs") == 0 &&
+		    is_earlier(f, g->origin))
+			return g;
+	}
+	return NULL;
+}
+
+static bool has_locked_clocks(const struct fit *f)
+{
+	for (size_t i = 0; i < f->o->n; i++)
+		if (f->o->v[i].gpu == f->gpu && f->o->v[i].at.clock_mhz)
+			return true;
+	return false;
+}
+
 static void free_gpu(struct fit *f, const struct group *g)
 {
 	const struct hes_measured_gpu *b = &f->o->gpus[f->gpu - 1];
+	const bool type = g->kind[0] == 'g' && !is_later_folder(f);
 
-	for (size_t i = 0; g->kind[0] == 'g' && !f->only && i < f->m->n_gpus; i++) {
+	for (size_t i = 0; type && !f->only && i < f->m->n_gpus; i++) {
 		struct hes_gpu_physics *p = &f->m->gpus[i];
 
 		if (strcmp(p->type, b->type))
 			continue;
 		free_params(f, p, hes_gpu_params, hes_gpu_param_count, g->params);
+		if (has_locked_clocks(f))
+			free_params(f, p, hes_gpu_params, hes_gpu_param_count, GPU_VOLTAGE);
 		/* Only workloads fitted on another GPU separate a type's rates from their own
 		 * efficiency. */
 		if (f->elsewhere)
@@ -172,11 +230,13 @@ static void free_gpu(struct fit *f, const struct group *g)
 		if (f->elsewhere && p->rate[HES_MATH_TF32] > 0)
 			free_params(f, p, hes_gpu_params, hes_gpu_param_count, GPU_TF32);
 	}
-	for (size_t i = 0; g->kind[0] == 'w' && i < f->m->n_workloads; i++)
-		if (strcmp(f->m->workloads[i].origin, b->name) == 0 &&
-		    (!f->only || f->only == &f->m->workloads[i]))
-			free_params(f, &f->m->workloads[i], hes_workload_params,
-				    hes_workload_param_count, g->params);
+	for (size_t i = 0; g->kind[0] != 'g' && i < f->m->n_workloads; i++) {
+		struct hes_workload *w = &f->m->workloads[i];
+
+		if (strcmp(w->origin, b->name) == 0 && (!f->only || f->only == w) &&
+		    (g->kind[0] == 'h') == (graphs_of(f, w) != NULL))
+			free_params(f, w, hes_workload_params, hes_workload_param_count, g->params);
+	}
 }
 
 static void free_group(struct fit *f, const struct group *g)
@@ -214,6 +274,8 @@ static bool has_row(const struct fit *f, const struct hes_observation *o)
 		return false;
 	if (f->without_type && fnmatch(f->without_type, o->at.gpu.name, 0) == 0)
 		return false;
+	if (f->fold && o->fold == f->fold)
+		return false;
 	if (o->held || (f->gpu && (o->gpu != f->gpu || (f->only && o->at.n > 1))))
 		return false;
 	if (f->elsewhere && has_own_workload(f, o))
@@ -246,7 +308,8 @@ static int residuals(void *p, int m, int n, const double *x, double *out, int fl
 		out[row++] = flatten(log(v / o->measured) / f->tolerance[o->series]);
 	}
 	for (int i = 0; i < n; i++)
-		out[row++] = PULL * (x[i] - f->start[i]) * sqrt(f->rows / 10.0);
+		out[row++] = (x[i] - f->start[i]) *
+			     (f->pull > 0 ? f->pull : PULL * sqrt(f->rows / 10.0));
 	return 0;
 }
 
@@ -322,13 +385,15 @@ static int fit_stage(struct fit *f, const struct stage *s)
 		return rc;
 	set_up(f, s, NULL);
 	if (f->rows == 0 || f->n == 0) {
-		fprintf(stderr, "%-8s no data; parameters stay\n", s->name);
+		if (!f->quiet)
+			fprintf(stderr, "%-8s no data; parameters stay\n", s->name);
 		return 0;
 	}
 	memcpy(x, f->start, sizeof(x));
 	sum = minimise(f, x);
-	fprintf(stderr, "%-8s %5d values, %3d parameters, rms residual %.3f\n", s->name, f->rows,
-		f->n, sqrt(fmax(sum, 0) / f->rows));
+	if (!f->quiet)
+		fprintf(stderr, "%-8s %5d values, %3d parameters, rms residual %.3f\n", s->name,
+			f->rows, f->n, sqrt(fmax(sum, 0) / f->rows));
 	return sum < 0 ? f->err.code : 0;
 }
 
@@ -417,6 +482,9 @@ static int inherit(struct fit *f)
 	return 0;
 }
 
+static const char gpu_part[] =
+	"efficiency:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:1 activity:1";
+
 static bool has_rows_of(const struct fit *f, const struct hes_workload *w)
 {
 	for (size_t i = 0; i < f->o->n; i++)
@@ -426,26 +494,56 @@ static bool has_rows_of(const struct fit *f, const struct hes_workload *w)
 	return false;
 }
 
-/* The type, and the workloads that were only derived, become the GPU's own. */
+/* The type, unless an earlier folder measured it, and the workloads that were only derived become
+ * the GPU's own. What CUDA graphs showed of a network's work on the GPU holds for eager programs.
+ */
 static void claim(struct fit *f)
 {
 	const struct hes_measured_gpu *b = &f->o->gpus[f->gpu - 1];
 
-	for (size_t i = 0; i < f->m->n_gpus; i++)
-		if (strcmp(f->m->gpus[i].type, b->type) == 0)
+	for (size_t i = 0; i < f->m->n_gpus && !is_later_folder(f); i++)
+		if (strcmp(f->m->gpus[i].type, b->type) == 0) {
 			snprintf(f->m->gpus[i].origin, HES_NAME_MAX, "%s", b->name);
+			/* Below, jobs that saturate the memory hide it from the optimiser. */
+			f->m->gpus[i].interference =
+				fmax(f->m->gpus[i].interference, INTERFERENCE_START);
+		}
+	for (size_t i = 0; i < f->m->n_workloads; i++) {
+		struct hes_workload *w = &f->m->workloads[i], *graphs = graphs_of(f, w);
+
+		if (strcmp(w->origin, HES_MODEL_DERIVED) == 0 && has_rows_of(f, w))
+			snprintf(w->origin, HES_NAME_MAX, "%s", b->name);
+		if (graphs && strcmp(w->origin, b->name) == 0)
+			take_over(gpu_part, w, graphs, hes_workload_params,
+				  hes_workload_param_count, false);
+	}
+}
+
+/* A type's reference is the switching of a typical network: the mean activity of its own is 1. */
+static void centre_activity(struct fit *f)
+{
+	const struct hes_measured_gpu *b = &f->o->gpus[f->gpu - 1];
+	double sum = 0, n = 0;
+
 	for (size_t i = 0; i < f->m->n_workloads; i++)
-		if (strcmp(f->m->workloads[i].origin, "derived") == 0 &&
-		    has_rows_of(f, &f->m->workloads[i]))
-			snprintf(f->m->workloads[i].origin, HES_NAME_MAX, "%s", b->name);
+		if (strcmp(f->m->workloads[i].origin, b->name) == 0) {
+			sum += log(f->m->workloads[i].activity);
+			n++;
+		}
+	for (size_t i = 0; n > 0 && i < f->m->n_workloads; i++)
+		if (strcmp(f->m->workloads[i].origin, b->name) == 0)
+			f->m->workloads[i].activity =
+				round_digits(f->m->workloads[i].activity / exp(sum / n));
+	for (size_t i = 0; n > 0 && i < f->m->n_gpus; i++)
+		if (strcmp(f->m->gpus[i].origin, b->name) == 0)
+			f->m->gpus[i].switch_w =
+				round_digits(f->m->gpus[i].switch_w * exp(sum / n));
 }
 
 /* Values that the testbed derived for a network follow the GPU's measurement of the GPU's part in
  * the same arithmetic. */
 static void hand_down(struct fit *f)
 {
-	static const char *const gpu_part =
-		"efficiency:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:1";
 	const struct hes_measured_gpu *b = &f->o->gpus[f->gpu - 1];
 
 	for (size_t i = 0; i < f->m->n_workloads; i++) {
@@ -454,7 +552,7 @@ static void hand_down(struct fit *f)
 
 		if (!to->testbed || (strcmp(to->origin, "derived") && strcmp(to->origin, b->name)))
 			continue;
-		hes_inference_name(name, to->name, "tf32");
+		hes_inference_name(name, to->name, "tf32", HES_STYLE_EAGER);
 		from = (struct hes_workload *)hes_model_workload(f->m, name, NULL);
 		if (!from || strcmp(from->origin, b->name))
 			continue;
@@ -483,10 +581,40 @@ static int fit_gpus(struct fit *f)
 		if (!rc)
 			rc = fit_stage(f, &gpu_stage);
 		round_values(f);
+		if (!is_later_folder(f))
+			centre_activity(f);
 		hand_down(f);
 	}
 	f->gpu = 0;
 	return rc;
+}
+
+static bool has_pairs(const struct fit *f, const char *type)
+{
+	for (size_t i = 0; i < f->o->n; i++)
+		if (f->o->v[i].series == HES_SERIES_GPU_PAIRS &&
+		    strcmp(f->o->v[i].at.gpu.name, type) == 0)
+			return true;
+	return false;
+}
+
+/* Types without pairs of their own have the mean of those with some: the V100, for which nature's
+ * constant stands, and the measured GPUs. */
+static void set_interference(struct fit *f)
+{
+	double sum = 0, n = 1;
+
+	for (size_t i = 0; i < f->m->n_gpus; i++)
+		if (has_pairs(f, f->m->gpus[i].type)) {
+			sum += log(f->m->gpus[i].interference);
+			n++;
+		}
+	for (size_t i = 0; n > 1 && i < f->m->n_gpus; i++) {
+		struct hes_gpu_physics *p = &f->m->gpus[i];
+
+		if (strncmp(p->type, "V100", 4) && !is_final(p->origin))
+			p->interference = round_digits(exp(sum / n));
+	}
 }
 
 static bool was_measured(const struct fit *f, const struct hes_gpu_physics *p)
@@ -527,7 +655,119 @@ static int calibrate(struct fit *f, const char *only)
 	}
 	if (!rc && (!only || fnmatch(only, gpu_stage.name, 0) == 0))
 		rc = fit_gpus(f);
+	set_interference(f);
 	return rc ? rc : inherit(f);
+}
+
+/* Published kernels at locked clocks, fitted without some of them. A type with few kernels begins
+ * as another type of the same chip that did not see them, and stays near it. */
+static const struct without {
+	enum hes_series_id series;
+	const char *type, *from; /* NULL: it begins as it was fitted */
+	bool power_caps;         /* rows of the type's stage count, too */
+} withouts[] = {
+	{ HES_SERIES_LOCKED_V100, "V100-PCIe", NULL, true },
+	{ HES_SERIES_LOCKED_RTX_8000, "Quadro-RTX-8000", NULL, false },
+	{ HES_SERIES_LOCKED_A40, "A40", NULL, true },
+	{ HES_SERIES_LOCKED_A100_40, "A100-PCIe-40", "A100-PCIe-80", false },
+	{ HES_SERIES_LOCKED_A100_80, "A100-PCIe-80", "A100-PCIe-40", false },
+	{ HES_SERIES_LOCKED_A100_SXM, "A100-SXM-80", "A100-PCIe-80", false },
+};
+
+/* Predict the rows of a fold as the fit without it does, for the check's rows of what was left out.
+ */
+static int predict_fold(struct fit *f, uint32_t fold)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < f->o->n; i++)
+		if (f->o->v[i].fold == fold && f->o->v[i].gpu == f->gpu)
+			rc = hes_reproduce(f->m, &f->o->v[i], &f->o->v[i].left_out, &f->err);
+	return rc;
+}
+
+static void take_over_gpu(struct fit *f, const char *list, const char *to, const char *from)
+{
+	void *t = (void *)hes_model_gpu(f->m, to), *g = (void *)hes_model_gpu(f->m, from);
+
+	if (t && g)
+		take_over(list, t, g, hes_gpu_params, hes_gpu_param_count, false);
+}
+
+/* Fit @s without each fold of a series in turn. The model is as before in the end. */
+static int leave_out(struct fit *f, const struct stage *s, enum hes_series_id series,
+		     const struct without *w)
+{
+	static const char *const own = "context_w:1 stall:1 dram_w:1",
+				 *const curve = "volt_min:1 volt_knee:1 volt_bend:1";
+	double fitted[MAX_FREE];
+	int rc = 0;
+
+	set_up(f, s, NULL);
+	for (int i = 0; i < f->n; i++)
+		fitted[i] = *f->value[i];
+	for (size_t i = 0; !rc && i < f->o->n; i++) {
+		const struct hes_observation *o = &f->o->v[i];
+
+		if (o->series != series || o->gpu != f->gpu || o->fold == 0 || o->left_out > 0)
+			continue;
+		if (w && w->from) {
+			take_over_gpu(f, own, w->type, w->from);
+			take_over_gpu(f, curve, w->type, "Quadro-RTX-8000");
+		}
+		f->fold = o->fold;
+		f->pull = w && w->from ? 1 : 0;
+		rc = fit_stage(f, s);
+		if (!rc)
+			rc = predict_fold(f, o->fold);
+		f->fold = 0;
+		set_up(f, s, NULL);
+		for (int k = 0; k < f->n; k++)
+			*f->value[k] = fitted[k];
+	}
+	return rc;
+}
+
+/* The stage that fits the type of @w, with the type's power alone free. */
+static struct stage stage_without(const struct without *w)
+{
+	struct stage s = { .name = w->type, .weights = { { w->series, .02 } } };
+
+	for (size_t i = 0; i < COUNT(stages) && w->power_caps; i++)
+		for (size_t k = 0; k < COUNT(stages[i].weights); k++)
+			if (stages[i].weights[k].series == w->series)
+				memcpy(s.weights, stages[i].weights, sizeof(s.weights));
+	s.groups[0] = (struct group){ "gpu", w->type,
+				      "context_w:.5:100 stall:.02:1.5 dram_w:5:150 "
+				      "volt_min:.5:.95 volt_knee:.2:.85 volt_bend:.7:3" };
+	return s;
+}
+
+/* Fits that leave kernels, shares or pairs out, of all types that were fitted on such. */
+static int leave_all_out(struct fit *f)
+{
+	struct stage once = gpu_stage;
+	int rc = 0;
+
+	f->quiet = true;
+	once.starts = 0;
+	for (size_t i = 0; !rc && i < COUNT(withouts); i++) {
+		struct stage s = stage_without(&withouts[i]);
+
+		if (hes_model_gpu(f->m, withouts[i].type))
+			rc = leave_out(f, &s, withouts[i].series, &withouts[i]);
+	}
+	for (f->gpu = 1; !rc && f->gpu <= f->o->n_gpus; f->gpu++) {
+		const char *origin = hes_model_gpu_origin(f->m, f->o->gpus[f->gpu - 1].type);
+
+		if (!origin || strcmp(origin, f->o->gpus[f->gpu - 1].name))
+			continue;
+		rc = leave_out(f, &once, HES_SERIES_GPU_TIME, NULL);
+		if (!rc)
+			rc = leave_out(f, &once, HES_SERIES_GPU_PAIR_POWER, NULL);
+	}
+	f->gpu = 0;
+	return rc;
 }
 
 struct arguments {
@@ -584,63 +824,6 @@ static int load(struct fit *f, const struct hes_catalogue *c, const struct argum
 	return rc;
 }
 
-static void print_params(FILE *f, void *object, const struct hes_param *table, size_t n, bool zeros)
-{
-	for (size_t i = 0; i < n; i++) {
-		double v = *hes_param_in(&table[i], object);
-
-		if (v != 0 || zeros)
-			fprintf(f, "    %s: %.10g\n", table[i].name, v);
-	}
-}
-
-static void print_nature(FILE *f, struct hes_nature nature, const char *indent)
-{
-	for (size_t i = 0; i < hes_nature_param_count; i++)
-		fprintf(f, "%s%s: %.10g\n", indent, hes_nature_params[i].name,
-			*hes_param_in(&hes_nature_params[i], &nature));
-}
-
-/* Write @m as YAML that hes_model_load() reads back to the same bits. */
-static void print_model(const struct hes_model *m, FILE *f)
-{
-	static const char *const math_names[] = {
-		[HES_MATH_FP32] = "fp32", [HES_MATH_TF32] = "tf32", [HES_MATH_FP16] = "fp16"
-	};
-
-	fputs("# Physics parameters of workloads and GPU types; docs/gpu-model.md says what each "
-	      "means.\n"
-	      "# Written by heshare-calibrate. \"origin\" names the data set that an entry was "
-	      "fitted on;\n"
-	      "# \"derived\" ones were scaled from a sibling by published figures.\n"
-	      "nature:\n",
-	      f);
-	print_nature(f, m->nature, "  ");
-	fputs("gpus:\n", f);
-	for (size_t i = 0; i < m->n_gpus; i++) {
-		fprintf(f, "  - type: %s\n    origin: %s\n", m->gpus[i].type, m->gpus[i].origin);
-		print_params(f, &m->gpus[i], hes_gpu_params, hes_gpu_param_count, true);
-	}
-	fputs("workloads:\n", f);
-	for (size_t i = 0; i < m->n_workloads; i++) {
-		struct hes_workload *w = &m->workloads[i];
-
-		fprintf(f, "  - name: %s\n    framework: \"%s\"\n    origin: %s\n", w->name,
-			w->framework, w->origin);
-		if (w->testbed)
-			fprintf(f, "    testbed: true\n    load: %s\n",
-				hes_load_class_name(w->load));
-		fprintf(f, "    math: %s\n", math_names[w->math]);
-		print_params(f, w, hes_workload_params, hes_workload_param_count, false);
-	}
-	if (m->n_held_out)
-		fputs("held_out:\n", f);
-	for (size_t i = 0; i < m->n_held_out; i++) {
-		fprintf(f, "  - workload: %s\n    nature:\n", m->held_out[i].workload);
-		print_nature(f, m->held_out[i].nature, "      ");
-	}
-}
-
 /* Fit, and write the parameters to standard output. */
 static int fit_and_print(struct fit *f, const char *stage, size_t n_workloads, size_t n_gpus)
 {
@@ -649,7 +832,7 @@ static int fit_and_print(struct fit *f, const char *stage, size_t n_workloads, s
 	if (rc)
 		return rc;
 	drop_unused(f, n_workloads, n_gpus);
-	print_model(f->m, stdout);
+	calibrate_write(f->m, stdout);
 	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
@@ -661,7 +844,10 @@ static int fit_and_print(struct fit *f, const char *stage, size_t n_workloads, s
 static int check_and_print(struct fit *f, bool json)
 {
 	struct hes_check table = { 0 };
-	int rc = hes_model_check(f->m, f->o, &table, &f->err);
+	int rc = leave_all_out(f);
+
+	if (!rc)
+		rc = hes_model_check(f->m, f->o, &table, &f->err);
 
 	if (!rc)
 		rc = calibrate_check_print(&table, f->o, json);

@@ -1,8 +1,13 @@
 /* What calibrate.c derives from what it fitted. Factors are ratios of data-sheet
  * figures (GPU types) or of published layer counts and activations (workloads). */
 { "gpu", "V100-PCIe", "V100-SXM2-32", "rate_fp16:1" },
-	/* GDDR6: by the power limit less idle power, 60 W of 275 W. */
-	{ "gpu", "T4", "A40", "context_w:.218" },
+	{ "gpu", "Quadro-RTX-8000", "T4", "rate_fp16:1" },
+	/* The same generation and memory; static power by the power limit less idle power, 60 W of
+	   240 W. */
+	{ "gpu", "T4", "Quadro-RTX-8000",
+	  "context_w:.25 stall:1 volt_min:1 volt_knee:1 volt_bend:1" },
+	/* The same chip at the same clock. */
+	{ "gpu", "A100-SXM-80", "A100-PCIe-40", "clocked_w:1 switch_w:1 stall:1" },
 	{ "workload", "resnet101", "resnet152",
 	  "efficiency:1 host_us:.67 serial_us:.67 serial_us_per_item:1 parallel_sms:1 "
 	  "parallel_growth:1 traffic_mib_per_item:.71" },
@@ -30,6 +35,7 @@
 	{ "workload", "transformer", "bert-large",
 	  "efficiency:.8 host_us:.7 serial_us:.7 serial_us_per_item:.3 parallel_sms:.6 "
 	  "parallel_growth:1 traffic_mib_per_item:.3 working_set_mib:.5" },
+	/* Efficiency as an H100 measured both in FP16: .26 to .68. */
 	{ "workload", "gpt2", "bert-large",
-	  "efficiency:.9 host_us:.67 serial_us:.67 serial_us_per_item:1 parallel_sms:2 "
+	  "efficiency:.39 host_us:.67 serial_us:.67 serial_us_per_item:1 parallel_sms:2 "
 	  "parallel_growth:1 traffic_mib_per_item:1.6 working_set_mib:3" },

@@ -12,7 +12,8 @@
 	  false,
 	  { { HES_SERIES_ZEUS_TIME, .015 },
 	    { HES_SERIES_ZEUS_ENERGY, .02 },
-	    { HES_SERIES_ZEUS_TYPES_TIME, .1 } },
+	    { HES_SERIES_ZEUS_TYPES_TIME, .1 },
+	    { HES_SERIES_LOCKED_V100, .03 } },
 	  { { "workload", "*-zeus",
 	      "efficiency:.01:1.2 serial_us:10:1e6 serial_us_per_item:.1:1e5 parallel_sms:.01:800 "
 	      "parallel_growth:.05:1 traffic_mib_per_item:1e-4:5e3 activity:.3:1.8 "
@@ -20,21 +21,31 @@
 	    { "workload", "bert*-zeus", "padding:.0001:.3" },
 	    { "workload", "deepspeech2*-zeus", "padding:.0001:.3" },
 	    { "gpu", "V100-PCIe",
-	      "context_w:1:40 switch_w:150:500 stall:.1:.8 dram_w:15:90 volt_min:.55:.85 "
-	      "volt_knee:.5:.8 volt_bend:.7:2.5 limiter_ms:1:2000" },
+	      "context_w:.5:40 clocked_w:.1:80 switch_w:150:500 stall:.05:1.5 dram_w:5:90 "
+	      "volt_min:.5:.95 "
+	      "volt_knee:.2:.85 volt_bend:.7:3 limiter_ms:1:2000" },
 	    { "gpu", "P100-PCIe-16",
 	      "rate_fp32:60:135 bandwidth_fraction:.7:.95 host_factor:.3:3" },
 	    { "gpu", "A40", "rate_fp32:60:260 bandwidth_fraction:.7:.95 host_factor:.3:3" } } },
 	{ "zeus-types",
 	  0,
 	  false,
-	  { { HES_SERIES_ZEUS_TYPES_POWER, .03 }, { HES_SERIES_ZEUS_TYPES_CAPPED, .015 } },
+	  { { HES_SERIES_ZEUS_TYPES_POWER, .03 },
+	    { HES_SERIES_ZEUS_TYPES_CAPPED, .015 },
+	    { HES_SERIES_LOCKED_A40, .02 } },
 	  { { "gpu", "P100-PCIe-16",
 	      "context_w:1:100 switch_w:50:600 stall:.1:.8 dram_w:5:150 volt_min:.55:.95 "
 	      "volt_knee:.4:.85 volt_bend:.7:2.5 limiter_ms:1:2000" },
 	    { "gpu", "A40",
-	      "context_w:1:100 switch_w:50:600 stall:.1:.8 dram_w:5:150 volt_min:.55:.95 "
-	      "volt_knee:.4:.85 volt_bend:.7:2.5 limiter_ms:1:2000" } } },
+	      "context_w:1:100 switch_w:50:600 stall:.1:.8 dram_w:5:150 volt_min:.62:.95 "
+	      "volt_knee:.7:.85 volt_bend:.7:2.5 limiter_ms:1:2000" } } },
+	{ "turing",
+	  0,
+	  false,
+	  { { HES_SERIES_LOCKED_RTX_8000, .03 } },
+	  { { "gpu", "Quadro-RTX-8000",
+	      "context_w:1:100 stall:.02:1.5 dram_w:5:150 volt_min:.5:.95 volt_knee:.2:.85 "
+	      "volt_bend:.7:3" } } },
 	{ "igniter",
 	  4,
 	  false,
@@ -47,7 +58,8 @@
 	      "traffic_mib_per_item:1:3000" },
 	    { "workload", "[!r]*-trt8", "activity:.5:2" },
 	    { "gpu", "V100-SXM2-32",
-	      "context_w:1:40 switch_w:150:500 stall:.1:.8 dram_w:15:70 volt_min:.6:.85 "
+	      "context_w:1:40 clocked_w:.1:80 switch_w:150:500 stall:.1:.8 dram_w:15:70 "
+	      "volt_min:.6:.85 "
 	      "volt_bend:.7:2.5 limiter_ms:1:500 saturating_share:.2:.8" },
 	    { "nature", "", "sm_sharpness:1:12" } } },
 	{ "pairs",
@@ -75,7 +87,7 @@
 	  { { "workload", "bert-*-trt-*",
 	      "efficiency:.2:.95 serial_us:1:2000 parallel_sms:1:400 parallel_growth:.1:1 "
 	      "traffic_mib_per_item:.1:500 working_set_mib:.01:50" },
-	    { "gpu", "T4", "rate_fp16:300:1100 switch_w:40:250" },
+	    { "gpu", "T4", "rate_fp16:300:1100 switch_w:40:400" },
 	    { "gpu", "V100-SXM2-32", "rate_fp16:500:1400" } } },
 	{ "dle",
 	  8,
@@ -84,7 +96,7 @@
 	  { { "workload", "resnet50-tf*",
 	      "efficiency:.05:.95 host_us:100:20000 serial_us:1:5000 parallel_sms:1:400 "
 	      "parallel_growth:.1:1 traffic_mib_per_item:80:400 working_set_mib:.1:200" },
-	    { "nature", "", "fp32_reach:.3:2" } } },
+	    { "nature", "", "fp32_reach:.6:.85" } } },
 	{ "sia",
 	  8,
 	  false,
@@ -103,10 +115,16 @@
 	  false,
 	  { { HES_SERIES_A100_TIME, .01 },
 	    { HES_SERIES_A100_POWER, .02 },
-	    { HES_SERIES_MISO_POWER, .15 } },
+	    { HES_SERIES_MISO_POWER, .15 },
+	    { HES_SERIES_LOCKED_A100_40, .01 },
+	    { HES_SERIES_LOCKED_A100_80, .02 },
+	    { HES_SERIES_LOCKED_A100_SXM, .02 } },
 	  { { "workload", "babelstream", "traffic_mib:1e6:1e9 activity:.3:2" },
 	    { "workload", "breeze", "efficiency:.1:10 traffic_mib:1e6:1e9 activity:.3:2" },
 	    { "workload", "pi-solver", "efficiency:.1:10 activity:.3:2" },
+	    { "gpu", "A100-PCIe-[48]0",
+	      "context_w:.5:40 clocked_w:.1:80 switch_w:100:600 stall:.1:.8 dram_w:15:90 "
+	      "volt_min:.5:.95 "
+	      "volt_knee:.2:.85 volt_bend:.7:3 limiter_ms:1:500" },
 	    { "gpu", "A100-SXM-80",
-	      "context_w:1:40 switch_w:100:500 stall:.1:.8 dram_w:15:90 volt_min:.55:.85 "
-	      "volt_knee:.4:.8 volt_bend:.7:2.5 limiter_ms:1:500" } } },
+	      "context_w:1:40 volt_min:.5:.95 volt_knee:.2:.85 volt_bend:.7:3" } } },

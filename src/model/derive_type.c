@@ -43,6 +43,16 @@ static double distance(const struct hes_gpu_type *a, const struct hes_gpu_type *
 			       hes_gpu_type_default_limit_mw(b)));
 }
 
+/* How unlike the voltage curves of two types are: that is a matter of the generation, and of the
+ * power limit between types of one chip. */
+static double curve_distance(const struct hes_gpu_type *a, const struct hes_gpu_type *b)
+{
+	return fabs((double)(compute_of(a) / 10) - compute_of(b) / 10) +
+	       .03 * fabs((double)compute_of(a) - compute_of(b)) +
+	       .1 * fabs(log2((double)hes_gpu_type_default_limit_mw(a) /
+			      hes_gpu_type_default_limit_mw(b)));
+}
+
 /* A chip that was measured; nothing of @g's own chip when that is to be left out. */
 static struct sibling measured(const struct hes_model *m, const struct hes_gpu_type *of,
 			       const struct hes_gpu_type *g, bool leave_out)
@@ -55,8 +65,10 @@ static struct sibling measured(const struct hes_model *m, const struct hes_gpu_t
 		       : (struct sibling){ 0 };
 }
 
+typedef double distance_fn(const struct hes_gpu_type *a, const struct hes_gpu_type *b);
+
 static struct sibling find_sibling(const struct hes_model *m, const struct hes_catalogue *c,
-				   const struct hes_gpu_type *g, bool leave_out)
+				   const struct hes_gpu_type *g, bool leave_out, distance_fn *far)
 {
 	struct sibling best = { 0 };
 
@@ -65,7 +77,7 @@ static struct sibling find_sibling(const struct hes_model *m, const struct hes_c
 
 		/* Power of a GPU that is a part of a chip is without its memory's. */
 		if (s.p && (s.g->pcie_gbs > 0 || g->pcie_gbs == 0) &&
-		    (!best.g || distance(g, s.g) < distance(g, best.g)))
+		    (!best.g || far(g, s.g) < far(g, best.g)))
 			best = s;
 	}
 	return best;
@@ -118,8 +130,11 @@ static void derive_rates(const struct hes_gpu_type *g, const struct sibling *s, 
 static void derive_power(const struct hes_gpu_type *g, const struct sibling *s,
 			 struct hes_gpu_physics *p)
 {
-	p->switch_w *= (double)g->sm_count * g->clock_max_mhz /
-		       ((double)s->g->sm_count * s->g->clock_max_mhz);
+	const double chip = (double)g->sm_count * g->clock_max_mhz /
+			    ((double)s->g->sm_count * s->g->clock_max_mhz);
+
+	p->switch_w *= chip;
+	p->clocked_w *= chip;
 	p->dram_w *= (double)g->memory_bandwidth_gbs / s->g->memory_bandwidth_gbs;
 	p->context_w *= (double)(hes_gpu_type_default_limit_mw(g) - g->idle_power_mw) /
 			(hes_gpu_type_default_limit_mw(s->g) - s->g->idle_power_mw);
@@ -136,8 +151,8 @@ static bool same_chip(const struct hes_gpu_type *a, const struct hes_gpu_type *b
 	       a->clock_default_mhz == b->clock_default_mhz;
 }
 
-static void derive(const struct hes_gpu_type *g, const struct sibling *s, double fp32,
-		   struct hes_gpu_physics *out)
+static void derive(const struct hes_gpu_type *g, const struct sibling *s,
+		   const struct hes_gpu_physics *curve, double fp32, struct hes_gpu_physics *out)
 {
 	struct hes_gpu_physics p = *s->p;
 
@@ -149,6 +164,9 @@ static void derive(const struct hes_gpu_type *g, const struct sibling *s, double
 	strcpy(p.origin, HES_MODEL_DERIVED);
 	derive_rates(g, s, fp32, &p);
 	derive_power(g, s, &p);
+	p.volt_min = curve->volt_min;
+	p.volt_knee = curve->volt_knee;
+	p.volt_bend = curve->volt_bend;
 	p.pcie_gbs = g->pcie_gbs > 0 ? g->pcie_gbs : p.pcie_gbs;
 	p.host_factor = 1;
 	/* A row may be extreme. */
@@ -169,11 +187,12 @@ static size_t derive_all(const struct hes_model *m, const struct hes_catalogue *
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct hes_gpu_type *g = &c->types[i];
-		const struct sibling s = find_sibling(m, c, g, leave_out);
+		const struct sibling s = find_sibling(m, c, g, leave_out, distance);
 
 		if (s.p &&
 		    (leave_out ? measured(m, g, g, false).p != NULL : !hes_model_gpu(m, g->name)))
-			derive(g, &s, sustained_fp32(m, c, g, leave_out), &out[n++]);
+			derive(g, &s, find_sibling(m, c, g, leave_out, curve_distance).p,
+			       sustained_fp32(m, c, g, leave_out), &out[n++]);
 	}
 	return n;
 }

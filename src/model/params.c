@@ -51,7 +51,9 @@
 	X(volt_bend, 0.3, 5) \
 	X(limiter_ms, 0, 1e5)
 
-#define LATER_GPU_PARAMS(X) X(interference, 0, 100)
+#define LATER_GPU_PARAMS(X) \
+	X(clocked_w, 0, 1000) \
+	X(interference, 0, 100)
 
 #define NATURE_PARAMS(X) \
 	X(sm_sharpness, 0.5, 50) \

@@ -22,16 +22,18 @@ struct hes_gpu_physics {
 	double saturating_share;   /* share of the SMs that can draw all of it */
 	double launch_us;          /* gap between two kernels */
 	double pcie_gbs;
-	double host_factor;  /* host time of the machine it was measured in, against those that the
-				workloads were fitted on */
-	double context_w;    /* above idle when a context exists, whatever the clock */
-	double switch_w;     /* all SMs computing at full clock and voltage */
-	double stall;        /* switching of an SM that waits for memory, of a computing one */
-	double dram_w;       /* memory at full traffic */
-	double volt_min;     /* voltage below the knee, of that at full clock */
-	double volt_knee;    /* clock of the knee, of full clock */
-	double volt_bend;    /* exponent of the rise above the knee */
-	double limiter_ms;   /* window over which the power limiter averages */
+	double host_factor; /* host time of the machine it was measured in, against those that the
+			       workloads were fitted on */
+	double context_w;   /* above idle when a context exists, whatever the clock */
+	double switch_w;    /* all SMs computing at full clock and voltage */
+	double stall;       /* switching of an SM that waits for memory, of a computing one */
+	double dram_w;      /* memory at full traffic */
+	double volt_min;    /* voltage below the knee, of that at full clock */
+	double volt_knee;   /* clock of the knee, of full clock */
+	double volt_bend;   /* exponent of the rise above the knee */
+	double limiter_ms;  /* window over which the power limiter averages */
+	double clocked_w; /* clocks of a GPU with jobs, whatever they do, at full clock and voltage;
+			     a file without it: 0 */
 	double interference; /* of co-runners' traffic, against nature's; a file without it: 1 */
 };
 
@@ -43,8 +45,8 @@ struct hes_nature {
 	double transfer_interference; /* slowdown of memory phases by co-runners' traffic, below
 					 saturation, and of copies by a busy co-runner */
 	double host_interference;     /* slowdown of synchronisation by co-runners off the GPU */
-	double crowding; /* part of a co-runner's kernel that a kernel waits for where they do not
-			    fit next to each other; a file without it: 0, jobs take time slices */
+	double crowding; /* part of the wait for SMs that is for co-runners' kernels, whatever the
+			    length of one's own; a file without it: 0 */
 };
 
 /** What nature is when fitted without pairs of one workload: the check of that workload's pairs

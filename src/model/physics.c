@@ -22,10 +22,7 @@
 #define MOST_WARPS  0.45
 #define FULL_BLOCKS 1.5
 #define WINOGRAD_SAVING \
-	(1 - 1 / 2.25) /* of the multiplications: F(2x2, 3x3) of Lavin and Gray, CVPR 2016 */
-/* (6) SMs that jobs want too much, of the GPU, from which on no two kernels fit next to each other.
- */
-#define FULL_TURNS 0.6
+	(1 - 1 / 2.25)  /* of the multiplications: F(2x2, 3x3) of Lavin and Gray, CVPR 2016 */
 #define NEGLIGIBLE 1e-3 /* ratio at which a smooth maximum is the larger value */
 #define MAX_ROUNDS 60
 /* change of a time fraction at which the fixed point has converged */
@@ -125,13 +122,11 @@ static void prepare(const struct hes_model *m, const struct gpu *b, const struct
 
 /* The load of a job's co-runners, as means over time. */
 struct pressure {
-	double sms; /* SMs that their kernels occupy or wait for */
-	/* Of those whose kernels are counted: one kernel of each, as far as they are busy; and the
-	 * mean one, by SMs. */
-	double kernels_s, kernel_s;
-	double draw;    /* part of the bandwidth they draw */
-	double busy;    /* how many of them have work on the GPU */
-	double serving; /* how many of them copy or run on the host */
+	double sms;      /* SMs that their kernels occupy or wait for */
+	double kernel_s; /* their mean kernel, by SMs; 0: no kernels are counted */
+	double draw;     /* part of the bandwidth they draw */
+	double busy;     /* how many of them have work on the GPU */
+	double serving;  /* how many of them copy or run on the host */
 };
 
 static double running_s(const struct state *s)
@@ -140,16 +135,16 @@ static double running_s(const struct state *s)
 }
 
 /*
- * (6) How long a job waits for SMs: for time slices as long as its own work, for each part of the
- * GPU that all want too much; or, with @crowding and where kernels are counted, in turns. Then each
- * of its kernels waits for a kernel of each busy co-runner, as far as they do not fit next to it.
+ * (6) What a job waits for SMs, for each GPU's worth of SMs that all want too much: time slices as
+ * long as its own kernels; or, with crowding, its co-runners' mean kernel before each of its own.
  */
-static double wait_s(double crowding, const struct state *s, const struct pressure *o,
-		     double excess)
+static double slice_s(double crowding, const struct state *s, const struct pressure *o)
 {
-	if (crowding == 0 || s->kernels == 0 || o->kernel_s == 0)
-		return excess * running_s(s);
-	return crowding * s->kernels * fmin(excess / FULL_TURNS * o->kernel_s, o->kernels_s);
+	double own = running_s(s);
+
+	if (s->kernels == 0 || o->kernel_s == 0)
+		return own;
+	return own + crowding * (s->kernels * o->kernel_s - own);
 }
 
 static struct pressure pressure_on(const struct gpu *b, size_t i)
@@ -165,7 +160,6 @@ static struct pressure pressure_on(const struct gpu *b, size_t i)
 		o.sms += s->busy * s->sms;
 		if (s->kernels > 0) {
 			counted += s->busy * s->sms;
-			o.kernels_s += s->busy * running_s(s) / s->kernels;
 			o.kernel_s += s->busy * s->sms * running_s(s) / s->kernels;
 		}
 		o.draw += s->waiting * s->draw;
@@ -194,7 +188,7 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 	s->compute_s = s->gcycles / (ghz * s->sms);
 	s->traffic_gb = s->fixed_gb + s->item_gb * miss;
 	s->memory_s = s->traffic_gb / (b->bandwidth_gbs * s->draw) * queue;
-	s->gpu_s = running_s(s) + wait_s(k->crowding, s, o, squeeze - 1);
+	s->gpu_s = running_s(s) + (squeeze - 1) * slice_s(k->crowding, s, o);
 	paced = soft_max(s->host_s, s->gpu_s, k->host_sharpness);
 	s->iteration_s = paced + serial;
 	paced += s->items_s + s->copy_s + s->sync_s;
@@ -256,7 +250,8 @@ static struct power power_at(const struct gpu *b, double ghz)
 {
 	const struct hes_gpu_physics *p = b->p;
 	double v = voltage(b, ghz), scale = ghz / b->clock_max_ghz * v * v;
-	double still = b->g->idle_power_mw * 1e-3 + (b->n ? p->context_w : 0);
+	double still =
+		b->g->idle_power_mw * 1e-3 + (b->n ? p->context_w + p->clocked_w * scale : 0);
 	double moving = 0, idle = 1, longest_s = 0, window;
 
 	for (size_t i = 0; i < b->n; i++) {
@@ -334,7 +329,7 @@ double hes_model_context_w(const struct hes_model *m, const char *type)
 {
 	const struct hes_gpu_physics *p = hes_model_gpu(m, type);
 
-	return p ? p->context_w : 0;
+	return p ? p->context_w + p->clocked_w : 0;
 }
 
 static int check_jobs(const struct hes_model_job *r, size_t n, struct hes_err *err)

@@ -58,7 +58,7 @@ all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU po
 	done
 	! grep -q 'name: resnet101-fp16' fitted.yaml
 	[ "$(jq -r '[.[] | select(.set == "first" and .what == "time alone") | .kind] | join(",")' after.json)" = "fitted,held back" ]
-	[ "$(jq -r '[.[] | select(.part) | .kind] | unique | join(",")' before.json)" = "predicted" ]
+	[ "$(jq -r '[.[] | select(.part) | .kind] | unique | join(",")' before.json)" = "predicted,rule" ]
 }
 
 @test "what is held back changes no parameter" {

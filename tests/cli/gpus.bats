@@ -14,7 +14,7 @@ bats_require_minimum_version 1.5.0
 @test "the catalogue has all its types" {
 	run "$HESHARE" gpus --types --json
 	[ "$status" -eq 0 ]
-	[ "$(jq ".gpu_types | length" <<<"$output")" -eq 29 ]
+	[ "$(jq ".gpu_types | length" <<<"$output")" -eq 30 ]
 }
 
 @test "an unknown type in a fleet is named with what is known" {
@@ -44,7 +44,7 @@ row() {
 	row Odd 40 >config/heshare/gpu_types.yaml
 	row Odd 46 >own.yaml
 	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: Odd, count: 2 } ]\n' >f.yaml
-	[ "$("$HESHARE" gpus --types --json | jq '.gpu_types | length, (.[] | select(.name == "Odd").sm_count)' | xargs)" = "30 40" ]
+	[ "$("$HESHARE" gpus --types --json | jq '.gpu_types | length, (.[] | select(.name == "Odd").sm_count)' | xargs)" = "31 40" ]
 	[ "$("$HESHARE" gpus --types --json --catalogue own.yaml | jq '.gpu_types[] | select(.name == "Odd").sm_count')" -eq 46 ]
 	[ "$("$HESHARE" gpus --fleet f.yaml --json | jq -r '.gpus[1].type.name')" = Odd ]
 	for c in trace model profile profiles train predict plan partition simulate run; do

@@ -17,7 +17,7 @@
 	run "$HESHARE" model --list --json
 	[ "$status" -eq 0 ]
 	[ "$(jq '[.workloads[] | select(.testbed)] | length' <<<"$output")" -eq 15 ]
-	[ "$(jq ".gpus | length" <<<"$output")" -eq 29 ]
+	[ "$(jq ".gpus | length" <<<"$output")" -eq 30 ]
 }
 
 @test "what cannot be is answered with what would be right" {

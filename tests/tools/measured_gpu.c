@@ -141,7 +141,7 @@ static const struct hes_workload *in(struct maker *k, const char *network, const
 {
 	char name[HES_NAME_MAX];
 
-	hes_inference_name(name, network, precision);
+	hes_inference_name(name, network, precision, HES_STYLE_EAGER);
 	return hes_model_workload(k->m, name, &k->err);
 }
 

@@ -330,8 +330,8 @@ TEST(jobs_that_take_turns_are_not_sharing)
 
 TEST(a_network_in_the_loop_is_a_workload_without_copies_and_waits)
 {
-	const struct hes_workload *loop = hes_model_workload(model, "resnet50-fp16", NULL);
-	const struct hes_workload *testbed = hes_model_workload(model, "resnet50", NULL);
+	const struct hes_workload *loop = hes_model_workload(model, "resnet18-fp16", NULL);
+	const struct hes_workload *testbed = hes_model_workload(model, "resnet18", NULL);
 	const size_t n = hes_model_workloads(model);
 	struct hes_err err;
 
@@ -342,6 +342,8 @@ TEST(a_network_in_the_loop_is_a_workload_without_copies_and_waits)
 	assert_true(loop->serial_us == 0 && loop->copy_mib_per_item == 0 &&
 		    loop->host_us == testbed->host_us);
 	assert_true(loop->traffic_mib == testbed->traffic_mib / 2);
+	/* CUDA graphs leave the host nothing to do. */
+	assert_true(hes_model_workload(model, "resnet18-fp16-graphs", NULL)->host_us == 0);
 	assert_int_equal(hes_model_workload(model, "gpt2-fp32", NULL)->math, HES_MATH_FP32);
 	assert_int_equal(hes_model_add_inference(model, &err), 0); /* once is enough */
 	assert_int_equal(hes_model_workloads(model), n);

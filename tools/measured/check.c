@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "measured/left_out.h"
+#include "measured/locked.h"
 #include "model/params.h"
 
 #define CHANGE .05 /* a ratio nearer to 1 is noise, not a change */
@@ -67,6 +68,8 @@ int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, do
 	double base = 1, value;
 	int rc;
 
+	if (o->locked.mhz > 0)
+		return locked_power(m, o, out, err);
 	for (size_t i = 0;
 	     o->series >= HES_SERIES_TYPES && o->series < HES_SERIES_PUBLISHED && i < m->n_left_out;
 	     i++)
@@ -123,7 +126,7 @@ static int collect(const struct hes_model *m, const struct hes_observations *o, 
 		double value;
 		int rc;
 
-		if (v->series != of || v->gpu != c.gpu || v->held != c.held)
+		if (v->series != of || v->gpu != c.gpu || (left_out ? c.held : v->held != c.held))
 			continue;
 		rc = left_out ? hes_left_out(m, o, c.series, v, &value, err)
 			      : hes_reproduce(m, v, &value, err);
@@ -220,7 +223,11 @@ static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_m
 				   const struct hes_series *s, bool held)
 {
 	const char *origin = hes_model_gpu_origin(m, b->type);
+	const struct hes_left_out *left_out =
+		hes_left_out_find((enum hes_series_id)(s - hes_series));
 
+	if (left_out)
+		return left_out->rule ? HES_CHECK_RULE : HES_CHECK_LEFT_OUT;
 	if (!origin || strcmp(origin, b->name))
 		return HES_CHECK_PREDICTED;
 	return held ? HES_CHECK_HELD_BACK : s->fitted ? HES_CHECK_FITTED : HES_CHECK_PREDICTED;

@@ -4,7 +4,8 @@
  *
  * A workload is a network in one program. The testbed's programs copy every input to the
  * GPU and wait for every result; the loop has its inputs there and two iterations in
- * flight. What is left is the GPU's work and the time to issue it.
+ * flight. What is left is the GPU's work and the time to issue it; with CUDA graphs the GPU's work
+ * alone.
  */
 #include "measured/measured.h"
 
@@ -28,20 +29,27 @@ static const struct precision {
 	{ "fp32", HES_MATH_FP32, 1 },
 	{ "tf32", HES_MATH_TF32, 1 },
 };
-#define N_PRECISIONS (sizeof(precisions) / sizeof(precisions[0]))
+#define N_LOOPS \
+	(2 * sizeof(precisions) / sizeof(precisions[0])) /* of a network, with both styles */
 
-void hes_inference_name(char name[HES_NAME_MAX], const char *network, const char *precision)
+void hes_inference_name(char name[HES_NAME_MAX], const char *network, const char *precision,
+			enum hes_style style)
 {
-	snprintf(name, HES_NAME_MAX, "%.40s-%.6s", network, precision);
+	snprintf(name, HES_NAME_MAX, "%.33s-%.6s%s", network, precision,
+		 style == HES_STYLE_GRAPHS ? "-graphs" : "");
 }
 
-static struct hes_workload loop_of(struct hes_workload w, const struct precision *p)
+static struct hes_workload loop_of(struct hes_workload w, const struct precision *p,
+				   enum hes_style style)
 {
 	char network[HES_NAME_MAX];
 
 	memcpy(network, w.name, sizeof(network));
-	hes_inference_name(w.name, network, p->name);
-	snprintf(w.framework, sizeof(w.framework), "pytorch, bare loop, %s", p->name);
+	hes_inference_name(w.name, network, p->name, style);
+	snprintf(w.framework, sizeof(w.framework), "pytorch, %s, %s",
+		 style == HES_STYLE_GRAPHS ? "CUDA graphs" : "bare loop", p->name);
+	if (style == HES_STYLE_GRAPHS)
+		w.host_us = 0;
 	snprintf(w.origin, sizeof(w.origin), "derived");
 	w.testbed = false;
 	w.load = HES_LOAD_LOW;
@@ -58,17 +66,17 @@ static struct hes_workload loop_of(struct hes_workload w, const struct precision
 int hes_model_add_inference(struct hes_model *m, struct hes_err *err)
 {
 	const size_t n = m->n_workloads;
-	struct hes_workload *grown = realloc(m->workloads, (1 + N_PRECISIONS) * n * sizeof(*grown));
+	struct hes_workload *grown = realloc(m->workloads, (1 + N_LOOPS) * n * sizeof(*grown));
 
 	if (!grown)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	m->workloads = grown;
-	for (size_t i = 0; i < n * N_PRECISIONS; i++) {
-		struct hes_workload w = grown[i / N_PRECISIONS];
+	for (size_t i = 0; i < n * N_LOOPS; i++) {
+		struct hes_workload w = grown[i / N_LOOPS];
 
 		if (!w.testbed)
 			continue;
-		w = loop_of(w, &precisions[i % N_PRECISIONS]);
+		w = loop_of(w, &precisions[i % N_LOOPS / 2], (enum hes_style)(i % 2));
 		if (!hes_model_workload(m, w.name, NULL))
 			grown[m->n_workloads++] = w;
 	}

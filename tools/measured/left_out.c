@@ -16,6 +16,18 @@ static const struct hes_left_out rows[] = {
 	{ HES_SERIES_PARVA_HELD, HES_SERIES_PARVA_SHARED, false },
 	{ HES_SERIES_PARVA_SIBLING, HES_SERIES_PARVA_SHARED, true },
 	{ HES_SERIES_PARVA_NEW_SIBLING, HES_SERIES_PARVA_NEW_SHARED, true },
+	{ HES_SERIES_ZEUS_LOW_DERIVED, HES_SERIES_ZEUS_LOW_A40, false },
+	{ HES_SERIES_GPU_LEFT_OUT_TIME, HES_SERIES_GPU_TIME, false },
+	{ HES_SERIES_GPU_LEFT_OUT_POWER, HES_SERIES_GPU_POWER, false },
+	{ HES_SERIES_GPU_LEFT_OUT_PAIRS, HES_SERIES_GPU_PAIRS, false },
+	{ HES_SERIES_GPU_LEFT_OUT_PAIR_POWER, HES_SERIES_GPU_PAIR_POWER, false },
+	{ HES_SERIES_GPU_CONSTANT, HES_SERIES_GPU_PAIRS, true },
+	{ HES_SERIES_LEFT_OUT_V100, HES_SERIES_LOCKED_V100, false },
+	{ HES_SERIES_LEFT_OUT_RTX_8000, HES_SERIES_LOCKED_RTX_8000, false },
+	{ HES_SERIES_LEFT_OUT_A40, HES_SERIES_LOCKED_A40, false },
+	{ HES_SERIES_LEFT_OUT_A100_40, HES_SERIES_LOCKED_A100_40, false },
+	{ HES_SERIES_LEFT_OUT_A100_80, HES_SERIES_LOCKED_A100_80, false },
+	{ HES_SERIES_LEFT_OUT_A100_SXM, HES_SERIES_LOCKED_A100_SXM, false },
 };
 
 const struct hes_left_out *hes_left_out_find(enum hes_series_id series)
@@ -151,18 +163,45 @@ static double line(const struct hes_observations *o, const struct hes_observatio
 	return a[0][0] == 0 ? NAN : x[0] + x[1] * v->co_l2 + x[2] * v->co_dram;
 }
 
+/* The mean slowdown of the GPU's other pairs. */
+static double mean_of_others(const struct hes_observations *o, const struct hes_observation *v)
+{
+	double sum = 0, n = 0;
+
+	for (size_t i = 0; i < o->n; i++)
+		if (o->v[i].series == v->series && o->v[i].gpu == v->gpu &&
+		    o->v[i].fold != v->fold) {
+			sum += o->v[i].measured;
+			n++;
+		}
+	return n > 0 ? sum / n : NAN;
+}
+
 int hes_left_out(const struct hes_model *m, const struct hes_observations *o,
 		 enum hes_series_id series, const struct hes_observation *v, double *out,
 		 struct hes_err *err)
 {
+	struct hes_observation derived_type = *v;
+
 	switch (series) {
 	case HES_SERIES_IGNITER_CONSTANT:
 	case HES_SERIES_IGNITER_LINE:
 		*out = line(o, v, series == HES_SERIES_IGNITER_CONSTANT);
 		return 0;
+	case HES_SERIES_ZEUS_LOW_DERIVED:
+		derived_type.series = HES_SERIES_TYPES;
+		return hes_reproduce(m, &derived_type, out, err);
+	case HES_SERIES_GPU_CONSTANT:
+		*out = mean_of_others(o, v);
+		return 0;
 	case HES_SERIES_IGNITER_HELD:
 		return pair(m, v, out, err);
-	default:
+	case HES_SERIES_PARVA_HELD:
+	case HES_SERIES_PARVA_SIBLING:
+	case HES_SERIES_PARVA_NEW_SIBLING:
 		return shared(m, o, series != HES_SERIES_PARVA_HELD, v, out, err);
+	default: /* the calibrator has fitted without it, if it could */
+		*out = v->left_out > 0 ? v->left_out : NAN;
+		return 0;
 	}
 }

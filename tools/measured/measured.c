@@ -84,6 +84,18 @@ static int check_format(const char *path, const json_t *doc, bool tests, struct 
 	return 0;
 }
 
+/* A folder without the key was measured with eager programs, as bench/gpu/measure runs them. */
+static int read_style(const char *path, const json_t *doc, enum hes_style *out, struct hes_err *err)
+{
+	const json_t *style = json_object_get(doc, "style");
+	const char *text = style ? json_string_value(style) : "eager";
+
+	if (!text || (strcmp(text, "eager") && strcmp(text, "graphs")))
+		return hes_fail(err, -EINVAL, "%s: style: \"eager\" or \"graphs\" is needed", path);
+	*out = strcmp(text, "graphs") ? HES_STYLE_EAGER : HES_STYLE_GRAPHS;
+	return 0;
+}
+
 /* The GPU's own figures, then those of its type. */
 static int read_gpu(const struct hes_catalogue *c, const char *path, const json_t *doc,
 		    struct hes_gpu_type *out, struct hes_err *err)
@@ -168,6 +180,7 @@ static int observe_gpu(const struct hes_model *m, const struct hes_catalogue *c,
 		       bool tests, struct hes_observations *out, struct hes_err *err)
 {
 	char path[PATH_MAX + 16], name[HES_NAME_MAX];
+	enum hes_style style = HES_STYLE_EAGER;
 	struct hes_gpu_type gpu;
 	json_t *doc = NULL;
 	int rc;
@@ -177,13 +190,15 @@ static int observe_gpu(const struct hes_model *m, const struct hes_catalogue *c,
 	if (!rc)
 		rc = check_format(path, doc, tests, err);
 	if (!rc)
+		rc = read_style(path, doc, &style, err);
+	if (!rc)
 		rc = read_gpu(c, path, doc, &gpu, err);
 	json_decref(doc);
 	if (!rc)
 		rc = name_gpu(dir, name, err);
 	if (!rc)
 		rc = add_gpu(out, name, gpu.name, err);
-	return rc ? rc : hes_observe_tables(m, dir, &gpu, out, err);
+	return rc ? rc : hes_observe_tables(m, dir, &gpu, style, out, err);
 }
 
 static bool is_gpu(const char *dir)

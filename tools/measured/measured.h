@@ -7,6 +7,10 @@
 
 #include "measured/observe.h"
 
+/** How a program issues its kernels: one by one, or as one captured graph, so that the host has
+ * nothing to do. */
+enum hes_style { HES_STYLE_EAGER, HES_STYLE_GRAPHS };
+
 /**
  * Add the observations of the measured GPU in @dir, or of every folder in it that holds
  * one, by name; none is no error. Arguments and result as of hes_observe.
@@ -16,10 +20,11 @@ int hes_observe_gpus(const struct hes_model *m, const struct hes_catalogue *c, c
 
 /**
  * Add what the tables in @dir hold to the last GPU of @out. Tables that are not there are skipped.
- * @param gpu  the type with the GPU's own limit, idle power, SMs and clocks
+ * @param gpu    the type with the GPU's own limit, idle power, SMs and clocks
+ * @param style  of the programs that ran
  */
 int hes_observe_tables(const struct hes_model *m, const char *dir, const struct hes_gpu_type *gpu,
-		       struct hes_observations *out, struct hes_err *err);
+		       enum hes_style style, struct hes_observations *out, struct hes_err *err);
 
 /**
  * The part that no fit may use. Alone: shares of 30, 60 and 90 %, and at locked clocks half of the
@@ -30,8 +35,9 @@ bool hes_held_back_alone(const char *workload, uint32_t share_pct, bool locked_c
 bool hes_held_back_pair(const char *one, const char *two);
 
 /** The workload that a network in "fp16", "fp32" or "tf32" is in bench/gpu/measure:
- * "resnet50-fp16". */
-void hes_inference_name(char name[HES_NAME_MAX], const char *network, const char *precision);
+ * "resnet50-fp16", with graphs "resnet50-fp16-graphs". */
+void hes_inference_name(char name[HES_NAME_MAX], const char *network, const char *precision,
+			enum hes_style style);
 
 /**
  * Add those workloads of every network of the testbed that the model does not have yet, derived

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ struct reader {
 	struct set_reader set;
 	const struct hes_gpu_type *type;
 	struct hes_measured_gpu *gpu;
+	enum hes_style style;
 };
 
 static uint32_t hash(uint32_t h, const char *text)
@@ -57,6 +59,20 @@ static uint32_t hash(uint32_t h, const char *text)
 	for (; *text; text++)
 		h = (h ^ (unsigned char)*text) * 16777619u;
 	return h;
+}
+
+/* The observations from @first on are left out together. */
+static void set_fold(struct reader *r, size_t first, const char *fmt, ...) HES_PRINTF(3, 4);
+static void set_fold(struct reader *r, size_t first, const char *fmt, ...)
+{
+	char name[3 * HES_NAME_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	for (size_t i = first; i < r->set.out->n; i++)
+		r->set.out->v[i].fold = hes_fold(name);
 }
 
 /* The upper bit: a product's lowest is that of its factors. */
@@ -207,7 +223,7 @@ static struct member member(struct reader *r, const char *prefix)
 	if (r->set.rc)
 		return m;
 	snprintf(m.workload, sizeof(m.workload), "%s", workload);
-	hes_inference_name(name, workload, precision);
+	hes_inference_name(name, workload, precision, r->style);
 	m.r.workload = hes_model_workload(r->set.m, name, NULL);
 	return m;
 }
@@ -235,6 +251,8 @@ static void read_solo(struct reader *r)
 		};
 		bool held = hes_held_back_alone(m.workload, m.requested_pct, b.locked_mhz);
 
+		const size_t first = r->set.out->n;
+
 		if (!usable(r, &b, m.r.workload, true))
 			continue;
 		set_reader_observe(&r->set, HES_SERIES_GPU_TIME, HES_METRIC_TIME_S, &s, m.time_s,
@@ -246,6 +264,8 @@ static void read_solo(struct reader *r)
 		if (b.limited)
 			set_reader_observe(&r->set, HES_SERIES_GPU_CLOCK, HES_METRIC_CLOCK_GHZ, &s,
 					   b.clock_mhz / 1e3, held);
+		if (m.requested_pct < 100)
+			set_fold(r, first, "%u %%", m.requested_pct);
 	}
 }
 
@@ -272,7 +292,7 @@ static void compare(struct reader *r, const struct hes_setup *at, double time_s,
 		return;
 	against = o->at; /* a copy: the list of observations may move as it grows */
 	set_reader_compare(&r->set, HES_SERIES_GPU_PAIRS, HES_METRIC_TIME_S, at, &against,
-			   time_s / o->measured, held);
+			   time_s / o->measured, held || o->held);
 }
 
 static void read_pairs(struct reader *r)
@@ -288,6 +308,9 @@ static void read_pairs(struct reader *r)
 		 * nothing. */
 		if (!usable(r, &b, m[0].r.workload && m[1].r.workload, b.mps))
 			continue;
+		const bool swap = strcmp(m[0].workload, m[1].workload) > 0;
+		const size_t first = r->set.out->n;
+
 		for (int i = 0; i < 2; i++) {
 			struct hes_setup s = { .gpu = *r->type,
 					       .r = { m[i].r, m[1 - i].r },
@@ -298,6 +321,7 @@ static void read_pairs(struct reader *r)
 				set_reader_observe(&r->set, HES_SERIES_GPU_PAIR_POWER,
 						   HES_METRIC_POWER_W, &s, b.power_w, held);
 		}
+		set_fold(r, first, "%s+%s", m[swap].workload, m[!swap].workload);
 	}
 }
 
@@ -393,7 +417,7 @@ static void read_groups(struct reader *r)
 }
 
 int hes_observe_tables(const struct hes_model *m, const char *dir, const struct hes_gpu_type *gpu,
-		       struct hes_observations *out, struct hes_err *err)
+		       enum hes_style style, struct hes_observations *out, struct hes_err *err)
 {
 	struct reader r = {
 		.set = { .m = m,
@@ -404,6 +428,7 @@ int hes_observe_tables(const struct hes_model *m, const char *dir, const struct 
 			 .err = err },
 		.type = gpu,
 		.gpu = &out->gpus[out->n_gpus - 1],
+		.style = style,
 	};
 
 	read_solo(&r);

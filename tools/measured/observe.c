@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "measured/locked.h"
 #include "measured/measured.h"
 #include "measured/set_reader.h"
 
@@ -34,6 +35,15 @@ int hes_observations_add(struct hes_observations *o, const struct hes_observatio
 	}
 	o->v[o->n++] = *v;
 	return 0;
+}
+
+uint32_t hes_fold(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return h | 1;
 }
 
 /* From 0 to what an uint32_t holds, for batch sizes and clocks become one. */
@@ -83,18 +93,11 @@ static struct hes_setup setup(struct set_reader *r, const char *type, const stru
 	return s;
 }
 
-/* The GPUs of some sets are A100s with the 40 GB kind's memory, on SXM or PCIe. */
+/* The GPUs of some sets are SXM A100s with the 40 GB kind's memory. */
 static void with_40gb(struct hes_setup *s)
 {
 	if (strcmp(s->gpu.name, "A100-SXM-80") == 0)
 		s->gpu.memory_bandwidth_gbs = 1555;
-}
-
-static void with_40gb_pcie(struct hes_setup *s)
-{
-	with_40gb(s);
-	s->gpu.idle_power_mw = 35000;
-	s->gpu.power_limit_mw = 250000;
 }
 
 /* Copies of the first job. */
@@ -357,11 +360,10 @@ static void read_zeus(struct set_reader *r)
 static void a100_sweep_row(struct set_reader *r)
 {
 	const struct hes_workload *w = workload(r, "%s", text(r, "benchmark"));
-	struct hes_setup s = setup(r, "A100-SXM-80", w, 1, 100);
+	struct hes_setup s = setup(r, "A100-PCIe-80", w, 1, 100);
 
 	if (strcmp(text(r, "gpu"), "cricket-a100") || !w)
 		return;
-	s.gpu.memory_bandwidth_gbs = 1935; /* the PCIe GPU's */
 	s.clock_mhz = (uint32_t)number(r, "sm_mhz");
 	s.power_limit_mw = (uint32_t)(number(r, "power_cap_w") * 1e3);
 	set_reader_observe(r, HES_SERIES_A100_TIME, HES_METRIC_TIME_S, &s, number(r, "time_s"),
@@ -512,12 +514,11 @@ static void read_sia(struct set_reader *r, const char *application)
 static void miso_steps_row(struct set_reader *r)
 {
 	const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
-	struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
+	struct hes_setup s = setup(r, "A100-PCIe-40", w, number(r, "batch"), 100);
 	double slices = number(r, "mig_slices");
 
 	if (!w)
 		return;
-	with_40gb_pcie(&s);
 	slice(&s, slices);
 	set_reader_observe(
 		r, slices == 3 || slices == 7 ? HES_SERIES_MISO_TIME : HES_SERIES_MISO_SLICES,
@@ -527,9 +528,8 @@ static void miso_steps_row(struct set_reader *r)
 static void miso_power_row(struct set_reader *r)
 {
 	const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
-	struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
+	struct hes_setup s = setup(r, "A100-PCIe-40", w, number(r, "batch"), 100);
 
-	with_40gb_pcie(&s);
 	if (w)
 		set_reader_observe(r, HES_SERIES_MISO_POWER, HES_METRIC_POWER_W, &s,
 				   number(r, "power_w"), false);
@@ -628,6 +628,7 @@ static void read_published(struct set_reader *r)
 		if (set_reader_open(r, tables[i].file))
 			while (set_reader_next(r))
 				tables[i].row(r);
+	locked_read(r);
 	read_zeus(r);
 	read_orion(r);
 	for (size_t i = 0; i < sizeof(sia) / sizeof(sia[0]); i++)

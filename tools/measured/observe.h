@@ -37,6 +37,9 @@ enum hes_series_id {
 	HES_SERIES_ZEUS_LOW_V100,
 	HES_SERIES_ZEUS_LOW_P100,
 	HES_SERIES_ZEUS_LOW_A40,
+	HES_SERIES_ZEUS_LOW_DERIVED, /* the observations of LOW_A40, the A40 derived from other
+				      * types
+				      */
 	HES_SERIES_A100_TIME,
 	HES_SERIES_A100_POWER,
 	HES_SERIES_PARVA_ALONE,
@@ -63,6 +66,20 @@ enum hes_series_id {
 	HES_SERIES_MISO_TIME,
 	HES_SERIES_MISO_SLICES,
 	HES_SERIES_MISO_POWER,
+	/* Power of kernels at locked clocks, by type; and the same of kernels that the fit did not
+	   see. */
+	HES_SERIES_LOCKED_V100,
+	HES_SERIES_LOCKED_RTX_8000,
+	HES_SERIES_LOCKED_A40,
+	HES_SERIES_LOCKED_A100_40,
+	HES_SERIES_LOCKED_A100_80,
+	HES_SERIES_LOCKED_A100_SXM,
+	HES_SERIES_LEFT_OUT_V100,
+	HES_SERIES_LEFT_OUT_RTX_8000,
+	HES_SERIES_LEFT_OUT_A40,
+	HES_SERIES_LEFT_OUT_A100_40,
+	HES_SERIES_LEFT_OUT_A100_80,
+	HES_SERIES_LEFT_OUT_A100_SXM,
 	HES_SERIES_TYPES, /* absolute times on types that are derived as if nobody had measured
 			     them; of each: */
 	HES_SERIES_TYPE_P100,
@@ -80,6 +97,12 @@ enum hes_series_id {
 	HES_SERIES_GPU_CLOCK,
 	HES_SERIES_GPU_PAIRS,
 	HES_SERIES_GPU_PAIR_POWER,
+	/* The same from fits without the share, without the pair; and the mean of other pairs. */
+	HES_SERIES_GPU_LEFT_OUT_TIME,
+	HES_SERIES_GPU_LEFT_OUT_POWER,
+	HES_SERIES_GPU_LEFT_OUT_PAIRS,
+	HES_SERIES_GPU_LEFT_OUT_PAIR_POWER,
+	HES_SERIES_GPU_CONSTANT,
 	HES_SERIES_GPU_GROUPS,
 	HES_SERIES_GPU_GROUP_POWER,
 	HES_SERIES_COUNT
@@ -116,6 +139,14 @@ struct hes_setup {
 	size_t n;
 };
 
+/** What is known of a kernel whose power is to be predicted at a locked clock: its row at the
+ * highest clock. */
+struct hes_locked {
+	double mhz, time_s, power_w;
+	double dram;   /* active; NAN: not measured, so ... */
+	double memory; /* ... this part of the time is memory's */
+};
+
 struct hes_observation {
 	enum hes_series_id series;
 	enum hes_metric metric;
@@ -128,6 +159,9 @@ struct hes_observation {
 				  known */
 	size_t gpu;            /* 0: published; k: GPUs[k - 1] */
 	bool held;             /* of a GPU's part that no fit may use */
+	struct hes_locked locked; /* of kernels at locked clocks; mhz 0: no such observation */
+	uint32_t fold;            /* of rows that the check leaves out together; 0: none */
+	double left_out; /* the model's value from a fit without its fold; 0: there is none */
 };
 
 /** A GPU measured in our own format. */
@@ -159,6 +193,9 @@ struct hes_observations {
 int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
 		bool tests, struct hes_observations *out, struct hes_err *err);
 void hes_observations_free(struct hes_observations *o);
+
+/** A fold by a name: never 0. */
+uint32_t hes_fold(const char *name);
 
 /** Append @v. @return 0; -ENOMEM */
 int hes_observations_add(struct hes_observations *o, const struct hes_observation *v,
