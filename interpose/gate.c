@@ -288,14 +288,27 @@ static void gate_open(struct gate *g)
 	pthread_cond_broadcast(&g->opened);
 }
 
+/* The lock is held. */
+static void gate_close_without_lease(struct gate *g, enum gate_state state)
+{
+	g->state = state;
+	g->first_launch =
+		atomic_fetch_or_explicit(&g->word, GATE_CLOSED, memory_order_acq_rel) / GATE_LAUNCH;
+}
+
 void gate_connect(struct gate *g, uint64_t window_ns, uint64_t idle_ns)
 {
 	pthread_mutex_lock(&g->lock);
 	g->window_ns = window_ns;
 	g->idle_ns = idle_ns ? idle_ns : 1;
-	g->state = GATE_IDLE;
-	g->first_launch =
-		atomic_fetch_or_explicit(&g->word, GATE_CLOSED, memory_order_acq_rel) / GATE_LAUNCH;
+	gate_close_without_lease(g, GATE_IDLE);
+	pthread_mutex_unlock(&g->lock);
+}
+
+void gate_shut(struct gate *g)
+{
+	pthread_mutex_lock(&g->lock);
+	gate_close_without_lease(g, GATE_WANTING);
 	pthread_mutex_unlock(&g->lock);
 }
 

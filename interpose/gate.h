@@ -29,7 +29,7 @@
 enum gate_state {
 	GATE_FREE,     /* no arbiter: open */
 	GATE_IDLE,     /* no lease, and nobody has requested one */
-	GATE_WANTING,  /* WANT is sent */
+	GATE_WANTING,  /* WANT is sent, or the gate is shut */
 	GATE_HOLDING,  /* open */
 	GATE_ENTERED,  /* closed: calls are still inside of the driver */
 	GATE_DRAINING, /* closed: the GPU still works */
@@ -153,6 +153,8 @@ void gate_forget_context(struct gate *g, void *context);
 
 /** The arbiter has welcomed the process. */
 void gate_connect(struct gate *g, uint64_t window_ns, uint64_t idle_ns);
+/** Launches wait until the next gate_connect() or gate_disconnect(). */
+void gate_shut(struct gate *g);
 /** There is no arbiter (any more). */
 void gate_disconnect(struct gate *g);
 void gate_grant(struct gate *g, uint64_t lease, uint64_t slice_ns);

@@ -81,9 +81,23 @@ static const char *settings_number(const char *given, double least, double most,
 	return NULL;
 }
 
+static const char *settings_refused(const char *given, enum if_refused *out)
+{
+	static const char *const names[] = {
+		[IF_REFUSED_WAIT] = "wait", [IF_REFUSED_RUN] = "run", [IF_REFUSED_EXIT] = "exit"
+	};
+
+	for (unsigned i = 0; given && *given && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(given, names[i]) == 0) {
+			*out = (enum if_refused)i;
+			return NULL;
+		}
+	return given && *given ? "HESHARE_FAIR_IF_REFUSED is none of wait, run, exit" : NULL;
+}
+
 const char *settings_read(struct settings *s)
 {
-	const char *verbose = getenv("HESHARE_FAIR_VERBOSE"), *wrong[4];
+	const char *verbose = getenv("HESHARE_FAIR_VERBOSE"), *wrong[5];
 	double clock = 0;
 
 	*s = (struct settings){ .weight = 1,
@@ -96,7 +110,8 @@ const char *settings_read(struct settings *s)
 	wrong[3] = settings_number(getenv("HESHARE_FAIR_CLOCK"), 0, CLOCK_MOST, &clock,
 				   "HESHARE_FAIR_CLOCK is no clock in MHz");
 	s->clock_mhz = (uint32_t)clock;
-	for (int i = 0; i < 4; i++)
+	wrong[4] = settings_refused(getenv("HESHARE_FAIR_IF_REFUSED"), &s->if_refused);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		if (wrong[i])
 			return wrong[i];
 	return NULL;

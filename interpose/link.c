@@ -18,13 +18,14 @@
 
 #include "stderr_line.h"
 
-#define RETRY_NS    1000000000u
-#define WELCOME_NS  200000000u /* the first launch waits so long for an arbiter to answer */
-#define SPIN_NS     200000u    /* after PREPARE */
-#define STOP_NS     200000000u
-#define LOW_FDS     200        /* programs count on the low numbers */
-#define MESSAGES    64         /* taken at once */
-#define STACK_BYTES (1u << 20) /* the driver's functions run on it */
+#define RETRY_NS     1000000000u
+#define WELCOME_NS   200000000u /* the first launch waits so long for an arbiter to answer */
+#define SPIN_NS      200000u    /* after PREPARE */
+#define STOP_NS      200000000u
+#define LOW_FDS      200        /* programs count on the low numbers */
+#define EXIT_REFUSED 75         /* EX_TEMPFAIL */
+#define MESSAGES     64         /* taken at once */
+#define STACK_BYTES  (1u << 20) /* the driver's functions run on it */
 
 /* --- descriptors --- */
 
@@ -84,7 +85,10 @@ static void link_disconnect(struct link *l)
 	l->fd = -1;
 	l->welcome = l->broken = false;
 	l->retry_ns = gate_now_ns() + RETRY_NS;
-	gate_disconnect(&l->gate);
+	if (l->refused)
+		gate_shut(&l->gate);
+	else
+		gate_disconnect(&l->gate);
 }
 
 /* A socket that takes nothing is a socket without an arbiter. */
@@ -111,14 +115,33 @@ static void link_hello(struct link *l)
 	m.hello.weight = l->settings->weight;
 	m.hello.clock_mhz = l->settings->clock_mhz;
 	memcpy(m.hello.tenant, l->settings->tenant, sizeof(m.hello.tenant));
-	link_send(l, &m, size);
+	/* An arbiter that has refused already takes nothing: what it said is read. */
+	send(l->fd, &m, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void link_complain(struct link *l, const char *why)
 {
-	if (!l->complained)
+	if (l->said != LINK_SAID_NO_ARBITER)
 		tell("no arbiter at %s (%s): running unscheduled", l->path, why);
-	l->complained = true;
+	l->said = LINK_SAID_NO_ARBITER;
+}
+
+/* A GPU that is not shared has no other tenants. */
+static void link_refuse(struct link *l, const struct fair_answer *a)
+{
+	static const char *const acts[] = { [IF_REFUSED_WAIT] = "waiting until it accepts",
+					    [IF_REFUSED_RUN] = "running unscheduled",
+					    [IF_REFUSED_EXIT] = "the program ends" };
+	enum if_refused act = a->code == -ENODEV ? IF_REFUSED_RUN : l->settings->if_refused;
+
+	if (l->said != LINK_SAID_REFUSED)
+		tell("the arbiter at %s refuses: %.*s: %s", l->path, FAIR_TEXT_MAX, a->text,
+		     acts[act]);
+	l->said = LINK_SAID_REFUSED;
+	if (act == IF_REFUSED_EXIT)
+		_exit(EXIT_REFUSED);
+	l->refused = act == IF_REFUSED_WAIT;
+	link_disconnect(l);
 }
 
 static int link_connect_path(struct link *l, const char path[SOCKET_PATH_MAX])
@@ -152,6 +175,8 @@ static void link_connect(struct link *l)
 	int fd = l->connect(l);
 
 	if (fd < 0) {
+		l->refused = false;
+		gate_disconnect(&l->gate);
 		link_complain(l, strerror(-fd));
 		l->retry_ns = gate_now_ns() + RETRY_NS;
 		return;
@@ -174,17 +199,15 @@ static void link_take(struct link *l, const union fair_message *m)
 	switch (m->head.type) {
 	case FAIR_WELCOME:
 		l->welcome = true;
-		if (l->complained || l->settings->verbose)
+		if (l->said || l->settings->verbose)
 			tell("scheduled by the arbiter at %s as tenant %s", l->path,
 			     l->settings->tenant);
-		l->complained = l->refused = false;
+		l->said = LINK_SAID_NOTHING;
+		l->refused = false;
 		gate_connect(&l->gate, m->welcome.window_ns, m->welcome.idle_ns);
 		break;
 	case FAIR_REFUSED:
-		if (!l->refused)
-			tell("the arbiter at %s refuses: %.*s: running unscheduled", l->path,
-			     FAIR_TEXT_MAX, m->answer.text);
-		l->refused = l->complained = l->broken = true;
+		link_refuse(l, &m->answer);
 		break;
 	case FAIR_GRANT:
 		if (l->welcome)
@@ -203,10 +226,12 @@ static bool link_receive(struct link *l, bool *prepare)
 {
 	union fair_message m;
 	char packet[sizeof(m) + 1];
-	ssize_t n = link_inode(l->fd) == l->inode
-			    ? recv(l->fd, packet, sizeof(packet), MSG_DONTWAIT)
-			    : 0;
+	bool ours = link_inode(l->fd) == l->inode;
+	ssize_t n = ours ? recv(l->fd, packet, sizeof(packet), MSG_DONTWAIT) : 0;
 
+	/* What came before a reset can be read after it. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recv(l->fd, packet, sizeof(packet), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0 || fair_wire_parse(packet, (size_t)n, &m)) {
@@ -303,16 +328,15 @@ static void *link_run(void *arg)
 		if (l->fd >= 0)
 			link_messages(l);
 		if (l->broken) {
-			bool had = l->fd >= 0;
-
 			/* The gate opens first: threads wait at it. */
+			l->refused = false;
 			link_disconnect(l);
-			if (!l->refused && had)
-				link_complain(l, "the connection has ended");
+			link_complain(l, "the connection has ended");
 		}
 		if (l->fd < 0 && gate_now_ns() >= l->retry_ns)
 			link_connect(l);
 	}
+	l->refused = false;
 	link_disconnect(l);
 	link_progress(l, LINK_ENDED);
 	return NULL;
@@ -334,7 +358,8 @@ void link_init(struct link *l, const struct fair_driver *driver, const struct se
 	atomic_store(&l->wake_out, -1);
 	atomic_store(&l->stop, false);
 	l->progress = LINK_OFF;
-	l->welcome = l->broken = l->complained = l->refused = false;
+	l->welcome = l->broken = l->refused = false;
+	l->said = LINK_SAID_NOTHING;
 	l->retry_ns = 0;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->changed, NULL);

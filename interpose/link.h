@@ -2,7 +2,8 @@
  * link.h - the library's own thread for a GPU: it talks to the arbiter and works the gate.
  *
  * It connects, says HELLO, hands messages to the gate and sends what the gate has to say. While
- * there is no arbiter the gate is open and it tries again every second. It never ends the process.
+ * there is no arbiter the gate is open and it tries again every second. While the arbiter refuses
+ * the program, launches wait, or pass, or the process ends, as the settings say.
  */
 #ifndef HES_INTERPOSE_LINK_H
 #define HES_INTERPOSE_LINK_H
@@ -20,6 +21,9 @@ enum link_progress {
 	LINK_ON,
 	LINK_ENDED,
 };
+
+/** What the library said last. */
+enum link_said { LINK_SAID_NOTHING, LINK_SAID_NO_ARBITER, LINK_SAID_REFUSED };
 
 struct link {
 	struct gate gate;
@@ -39,7 +43,8 @@ struct link {
 	/* of the thread: */
 	int fd; /* -1: not connected */
 	ino_t inode;
-	bool welcome, broken, complained, refused;
+	bool welcome, broken, refused; /* refused: launches wait until the arbiter accepts */
+	enum link_said said;
 	uint64_t retry_ns;
 	const char *path; /* of the socket that was tried last */
 	/** @return a connected socket, or -errno */

@@ -149,6 +149,8 @@ static int tenant_export(const struct fair_tenant *q, const char *socket_path, s
 		rc = app_set_variable(q->app, "HESHARE_FAIR_WEIGHT", q->weight ? q->weight : "1");
 	if (!rc)
 		rc = app_set_variable(q->app, "HESHARE_FAIR_CLOCK", clock);
+	if (!rc)
+		rc = app_set_variable(q->app, "HESHARE_FAIR_IF_REFUSED", q->if_refused);
 	if (rc)
 		hes_fail(err, rc, "the environment: %s", strerror(-rc));
 	return rc;

@@ -40,6 +40,11 @@ void connection_send(struct arbiter *a, uint32_t id, const union fair_message *m
 		connection_doom(a, id);
 }
 
+bool user_is_trusted(const struct arbiter *a, uint32_t uid)
+{
+	return uid == 0 || uid == a->c.owner;
+}
+
 static void connection_answer(struct arbiter *a, uint32_t id, enum fair_message_type type, int code,
 			      const char *text)
 {
@@ -70,6 +75,7 @@ static void connection_close(struct arbiter *a, uint32_t id, uint64_t now)
 	}
 	if (u)
 		u->n--;
+	a->used--;
 	a->doomed -= c->doomed;
 	*c = (struct connection){ .used = false };
 	a->out.close(a->out.ctx, id);
@@ -86,20 +92,35 @@ void arbiter_settle(struct arbiter *a, uint64_t now)
 	} while (a->doomed);
 }
 
+/* @return 0; -EUSERS @all connections, or @own ones of the user, leave no room for another. A
+ * trusted user also has those that are kept. */
+static int room_check(const struct arbiter *a, uint32_t uid, uint32_t all, uint32_t own, bool kept,
+		      struct hes_err *err)
+{
+	uint32_t more = kept ? a->c.kept : 0, most = a->c.connections - a->c.kept;
+
+	if (own >= a->c.per_user + more)
+		return hes_fail(err, -EUSERS, "user %u has %u connections, as many as one may have",
+				uid, own);
+	return all < most + more
+		       ? 0
+		       : hes_fail(err, -EUSERS,
+				  "the arbiter has %u connections, as many as it takes", all);
+}
+
 int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now)
 {
-	const struct arbiter_note full = {
-		ARBITER_REFUSED, SIZE_MAX, uid, pid, "", "the user has too many connections", 0
-	};
 	union fair_message m;
+	struct hes_err err;
 	size_t length;
 	struct user *u;
 
 	if (id >= a->c.connections || a->connections[id].used)
 		return -EINVAL;
 	u = user_find(a, uid, now);
-	if (u && u->n < a->c.per_user) {
+	if (!room_check(a, uid, a->used, u ? u->n : a->c.per_user, user_is_trusted(a, uid), &err)) {
 		u->n++;
+		a->used++;
 		a->connections[id] = (struct connection){
 			.used = true, .uid = uid, .pid = pid, .second_ns = now
 		};
@@ -107,10 +128,10 @@ int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, 
 	}
 	length = fair_wire_begin(&m, FAIR_REFUSED);
 	m.answer.code = -EUSERS;
-	snprintf(m.answer.text, sizeof(m.answer.text),
-		 "user %u has %u connections, as many as one may have", uid, a->c.per_user);
+	snprintf(m.answer.text, sizeof(m.answer.text), "%.*s", FAIR_TEXT_MAX - 1, err.msg);
 	a->out.send(a->out.ctx, id, &m, length);
-	a->out.note(a->out.ctx, &full);
+	a->out.note(a->out.ctx, &(struct arbiter_note){ ARBITER_REFUSED, SIZE_MAX, uid, pid, "",
+							m.answer.text, 0 });
 	return -EUSERS;
 }
 
@@ -138,11 +159,6 @@ static int weight_check(double weight, struct hes_err *err)
 			HES_FAIR_MAX_NUMBER);
 }
 
-bool user_is_trusted(const struct arbiter *a, uint32_t uid)
-{
-	return uid == 0 || uid == a->c.owner;
-}
-
 static int hello_check_weight(const struct arbiter *a, uint32_t uid, double weight,
 			      struct hes_err *err)
 {
@@ -164,6 +180,16 @@ static int hello_check_clock(const struct arbiter_gpu_config *g, uint32_t mhz, s
 			g->name, mhz, g->clock_min_mhz, g->clock_max_mhz);
 }
 
+/* Tenants of root and of the owner leave the connections that are kept. */
+static int hello_check_room(const struct arbiter *a, uint32_t uid, struct hes_err *err)
+{
+	uint32_t own = 0;
+
+	for (uint32_t i = 0; i < a->c.connections; i++)
+		own += a->connections[i].greeted && a->connections[i].uid == uid;
+	return room_check(a, uid, a->used - 1, own, false, err);
+}
+
 static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h, uint64_t now,
 		      struct hes_err *err)
 {
@@ -173,7 +199,8 @@ static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h
 		return hes_fail(err, -EALREADY, "a second HELLO on one connection");
 	if (gpu == NONE)
 		return hes_fail(err, -ENODEV, "this GPU is not shared by the arbiter");
-	if (hello_check_weight(a, a->connections[id].uid, h->weight, err))
+	if (hello_check_room(a, a->connections[id].uid, err) ||
+	    hello_check_weight(a, a->connections[id].uid, h->weight, err))
 		return err->code;
 	if (hello_check_clock(&a->gpus[gpu].c, h->clock_mhz, err))
 		return err->code;

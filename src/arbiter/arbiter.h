@@ -39,7 +39,8 @@ struct arbiter_config {
 	const struct arbiter_gpu_config *gpus; /* [n_gpus], copied */
 	size_t n_gpus;                         /* 1..ARBITER_MAX_GPUS */
 	uint32_t connections;                  /* 1..ARBITER_MAX_CONNECTIONS */
-	uint32_t per_user;                     /* connections of a user: 1..ARBITER_MAX_PER_USER */
+	uint32_t kept;        /* of them for STATUS and SET of root and the owner: < connections */
+	uint32_t per_user;    /* connections of a user: 1..ARBITER_MAX_PER_USER */
 	uint32_t owner;       /* user who may change settings and have any weight, as root may */
 	double max_weight;    /* that other users may ask for in HELLO; SET gives more */
 	uint64_t patience_ns; /* until a lease that is over and not released is lost */
@@ -106,8 +107,8 @@ int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out
 		   struct arbiter **a, struct hes_err *err);
 void arbiter_destroy(struct arbiter *a);
 
-/** @return 0; -EUSERS the user has too many connections: the client has the error, close it;
- * -EINVAL @id is out of range or in use */
+/** @return 0; -EUSERS the user, or all users, have too many connections: the client has the error,
+ * close it; -EINVAL @id is out of range or in use */
 int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now);
 /** A packet came. */
 void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t length,

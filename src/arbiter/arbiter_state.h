@@ -149,7 +149,7 @@ struct arbiter {
 	uint32_t n_tenants;               /* room, of users too */
 	struct hes_fair_tenant *measured; /* [n_tenants], scratch of sums */
 	uint64_t *sums;
-	uint32_t doomed; /* connections */
+	uint32_t used, doomed; /* connections */
 };
 
 /* arbiter.c */

@@ -14,6 +14,9 @@ static int config_check(const struct arbiter_config *c, struct hes_err *err)
 	if (c->connections < 1 || c->connections > ARBITER_MAX_CONNECTIONS)
 		return hes_fail(err, -EINVAL, "%u connections are outside 1 to %d", c->connections,
 				ARBITER_MAX_CONNECTIONS);
+	if (c->kept >= c->connections)
+		return hes_fail(err, -EINVAL, "%u of %u connections cannot be kept", c->kept,
+				c->connections);
 	if (c->per_user < 1 || c->per_user > ARBITER_MAX_PER_USER)
 		return hes_fail(err, -EINVAL, "%u connections of a user are outside 1 to %d",
 				c->per_user, ARBITER_MAX_PER_USER);

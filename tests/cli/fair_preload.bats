@@ -35,11 +35,13 @@ start_arbiter() {
 	return 1
 }
 
-# NAME COMMAND...: the command as a tenant, in the lab.
+# NAME [--if-refused WHAT] COMMAND...: the command as a tenant, in the lab.
 tenant() {
-	local name=$1
+	local name=$1 options=()
 	shift
-	"$HES_LAB" --speed 1 -- heshare fair run --tenant "$name" --socket "$PWD/s" -- "$@"
+	[ "$1" != --if-refused ] || { options=("$1" "$2") && shift 2; }
+	"$HES_LAB" --speed 1 -- heshare fair run --tenant "$name" --socket "$PWD/s" \
+		"${options[@]}" -- "$@"
 }
 
 count() { # MESSAGE [NAME]
@@ -118,11 +120,32 @@ checksum() { # OPTION...
 	[ "${stderr_lines[1]}" = "heshare-fair: no arbiter at $PWD/none (No such file or directory): running unscheduled" ]
 }
 
-@test "an arbiter that refuses lets the program run" {
+@test "a program that the arbiter refuses waits, runs, or ends, as --if-refused says" {
+	local plain says="heshare-fair: the arbiter at $PWD/s refuses: no room:"
+	plain=$("$HES_LAB" -- "$CLIENT" --rounds 5)
 	start_arbiter --refuse "no room"
+	run -0 --separate-stderr tenant a --if-refused run "$CLIENT" --rounds 5
+	[ "$output" = "$plain" ]
+	[ "$stderr" = "$says running unscheduled" ]
+	run -75 --separate-stderr tenant a --if-refused exit "$CLIENT" --rounds 5
+	[ -z "$output" ]
+	[ "$stderr" = "$says the program ends" ]
+	kill "$arbiter"
+	rm ready
+	start_arbiter --refuse "no room" --times 3
+	run -0 --separate-stderr tenant waits "$CLIENT" --rounds 5
+	[ "$output" = "$plain" ]
+	[ "$stderr" = "$says waiting until it accepts
+heshare-fair: scheduled by the arbiter at $PWD/s as tenant waits" ]
+	[ "$(count refused waits)" = 3 ]
+	[ "$(count grant waits)" -ge 1 ]
+}
+
+@test "a program on a GPU that the arbiter does not share has no reason to wait" {
+	start_arbiter --refuse "this GPU is not shared by the arbiter" --code 19
 	run -0 --separate-stderr tenant a "$CLIENT" --rounds 5
 	[ "$output" = "$("$HES_LAB" -- "$CLIENT" --rounds 5)" ]
-	[ "$stderr" = "heshare-fair: the arbiter at $PWD/s refuses: no room: running unscheduled" ]
+	[[ "$stderr" == *"not shared by the arbiter: running unscheduled" ]]
 }
 
 @test "when the arbiter is killed the program goes on, and a new arbiter has it again" {
@@ -356,6 +379,8 @@ refused() { # SENTENCE ARGUMENT...
 	refused "--tenant: byte 2 of the name is a control character" --tenant $'a\xc2\x85' -- true
 	refused "--tenant: the name is not UTF-8" --tenant $'a\xff' -- true
 	refused "--weight: 0 is outside 1e-06 to 1e+06" --tenant a --weight 0 -- true
+	run -2 heshare fair run --tenant a --if-refused hope -- true
+	[[ "$output" == *"--if-refused"*wait*run*exit* ]]
 	run -127 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- \
 		nothing-of-this-name
 	[ "${stderr_lines[1]}" = \

@@ -258,6 +258,39 @@ in_lab() {
 	[[ "${stderr_lines[4]}" == *'there is no user "no-such-user"; a group is written @GROUP' ]]
 }
 
+@test "root sees and sets what it likes while all connections of others are taken" {
+	[ "$(id -u)" -eq 0 ] || skip "root becomes other users"
+	cat >idle.py <<-'END'
+		import os, socket, sys, time
+		taken = []
+		for user in range(9):
+		    os.seteuid(0)
+		    os.seteuid(70000 + user)
+		    for _ in range(58):
+		        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+		        s.connect(os.environ["HESHARE_FAIR_SOCKET"])
+		        taken.append(s)
+		print(len(taken), flush=True)
+		time.sleep(1000)
+	END
+	in_lab <<-'END'
+		serve --allow 70000,70001,70002,70003,70004,70005,70006,70007,70008
+		python3 idle.py >taken & idle=$!
+		await 522 cat taken
+		await "the arbiter has 512 connections, as many as it takes" cat serve.log
+		heshare fair top --json | jq -c '.gpus | length'
+		heshare fair set --phi 0.25 && heshare fair top --json | jq -c '.gpus[0].phi'
+		client work a 2 | jq -r .refused
+		kill -KILL $idle; wait $idle
+		client work a 2 | jq -r .welcome
+	END
+	[ "$status" -eq 0 ]
+	[ "$output" = "1
+0.25
+the arbiter has 512 connections, as many as it takes
+true" ]
+}
+
 @test "wrong packets end their connection; a tenant that dies or hangs does not keep the GPU" {
 	in_lab <<-'END'
 		serve --profile-for 0 --patience 0.5

@@ -223,6 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		.gpus = gpus,
 		.n_gpus = GPUS,
 		.connections = CONNECTIONS,
+		.kept = 2,
 		.per_user = 5,
 		.owner = 1,
 		.max_weight = 2,

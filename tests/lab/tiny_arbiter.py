@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A small arbiter for tests of the preload library: round robin over all connections, whatever their GPU.
 
-    tiny_arbiter.py SOCKET [--slice MS] [--window MS] [--idle MS] [--log FILE] [--refuse TEXT]
+    tiny_arbiter.py SOCKET [--slice MS] [--window MS] [--idle MS] [--log FILE] [--refuse TEXT [--code ERRNO] [--times N]]
 
 It speaks the protocol of src/fair/fair_wire.h. The log has a JSON line a message. Ends with SIGTERM.
 """
@@ -96,8 +96,9 @@ class Arbiter:
         if kind == HELLO:
             tenant.name = values[4].rstrip(b"\0").decode()
             self.note(tenant, kind, gpu=values[0].hex(), weight=values[1], clock=values[2])
-            if self.options.refuse:
-                self.send(tenant, REFUSED, -1, 0, self.options.refuse.encode())
+            if self.options.refuse and self.options.times != 0:
+                self.options.times -= 1
+                self.send(tenant, REFUSED, -self.options.code, 0, self.options.refuse.encode())
                 self.drop(tenant)
             else:
                 self.send(
@@ -177,6 +178,8 @@ def main():
     parser.add_argument("--idle", type=float, default=0.5)
     parser.add_argument("--log")
     parser.add_argument("--refuse")
+    parser.add_argument("--code", type=int, default=1)
+    parser.add_argument("--times", type=int, default=-1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     arbiter = Arbiter(parser.parse_args())
     print("ready", flush=True)

@@ -456,6 +456,34 @@ TEST(connections_of_a_user_are_bounded)
 	bench_close(&b);
 }
 
+TEST(connections_are_kept_for_root_and_the_owner)
+{
+	struct arbiter_config c = bench_config();
+
+	c.kept = BENCH_CLIENTS - 8;
+	c.per_user = 3;
+	bench_open(&b, &c, 12);
+	for (uint32_t i = 0; i < 11; i++) {
+		bench_add(&b, "t", 1, 200);
+		b.c[i].uid = 2000 + i / 3;
+	}
+	/* Tenants of root are no more than others. */
+	b.c[9].uid = b.c[10].uid = 0;
+	b.c[10].comes_ns += BENCH_SECOND;
+	bench_run(&b, 2 * BENCH_SECOND);
+	for (uint32_t i = 0; i < 11; i++)
+		assert_int_equal(b.c[i].refused, i < 8 ? 0 : -EUSERS);
+	assert_int_equal(bench_set(&b, 0, 0.1, "", NAN), 0);
+	assert_int_equal(bench_set(&b, 1000, 0.2, "", NAN), 0);
+	arbiter_disconnect(b.a, 0, b.now);
+	b.c[8].closed = b.c[8].connected = false;
+	b.c[8].comes_ns = b.now;
+	b.c[8].refused = 0;
+	bench_run(&b, BENCH_SECOND);
+	assert_int_equal(b.c[8].refused, 0);
+	bench_close(&b);
+}
+
 TEST(settings_are_for_the_owner_and_root)
 {
 	const double slices[] = { 3, 1 };

@@ -489,6 +489,79 @@ TEST_WITH(a_lost_arbiter_opens_the_gate_and_a_new_one_closes_it, begin, finish)
 	close(again);
 }
 
+static void refuse(int fd)
+{
+	union fair_message m;
+
+	expect(fd, FAIR_HELLO, &m);
+	fair_wire_begin(&m, FAIR_REFUSED);
+	m.answer.code = -EUSERS;
+	send_message(fd, &m);
+	expect(fd, 0, &m);
+	close(fd);
+}
+
+static void *refuse_first(void *fd)
+{
+	refuse(*(int *)fd);
+	return NULL;
+}
+
+static void start_refused(int *fd)
+{
+	pthread_t t;
+
+	memset(link_.uuid, 7, sizeof(link_.uuid));
+	assert_int_equal(pthread_create(&t, NULL, refuse_first, fd), 0);
+	assert_int_equal(link_start(&link_, FAKE_CONTEXT), 0);
+	pthread_join(t, NULL);
+}
+
+TEST_WITH(launches_of_a_refused_program_wait, begin, finish)
+{
+	int fds[] = { offer(), offer(), offer() };
+	struct worker w;
+
+	start_refused(&fds[0]);
+	start_work(&w, 0, 100, 0);
+	refuse(fds[1]);
+	assert_int_equal(atomic_load(&fake_launches), 0);
+	welcome(fds[2]);
+	serve(fds[2], &w);
+	assert_int_equal(atomic_load(&fake_launches), 100);
+	close(fds[2]);
+}
+
+/* The arbiter has left before the program says who it is. */
+TEST_WITH(a_refusal_is_read_behind_the_end_of_the_connection, begin, finish)
+{
+	int fds[] = { offer(), offer() };
+	union fair_message m;
+	struct worker w;
+
+	fair_wire_begin(&m, FAIR_REFUSED);
+	send_message(fds[0], &m);
+	close(fds[0]);
+	memset(link_.uuid, 7, sizeof(link_.uuid));
+	assert_int_equal(link_start(&link_, FAKE_CONTEXT), 0);
+	start_work(&w, 0, 100, 0);
+	welcome(fds[1]);
+	assert_int_equal(atomic_load(&fake_launches), 0);
+	serve(fds[1], &w);
+	close(fds[1]);
+}
+
+TEST_WITH(a_refused_program_goes_on_when_the_arbiter_is_gone, begin, finish)
+{
+	int fds[] = { offer(), offer() };
+	struct worker w;
+
+	close(fds[1]);
+	start_refused(&fds[0]);
+	start_work(&w, 0, 100, 0);
+	wait_work(&w);
+}
+
 TEST_WITH(junk_from_the_arbiter_opens_the_gate, begin, finish)
 {
 	union fair_message m;

@@ -19,7 +19,10 @@
 
 struct run_opts {
 	const char *tenant, *weight, *clock, *socket; /* NULL: not given */
+	const char *if_refused;
 };
+
+static const char *const if_refused_names[] = { "wait", "run", "exit", NULL };
 
 #define AT(member) .offset = offsetof(struct run_opts, member)
 
@@ -32,6 +35,10 @@ static const struct opt run_opts[] = {
 	  .help = "weight of the tenant; 1 without it" },
 	{ .name = "clock", .kind = OPT_TEXT, AT(clock), .arg = "MHZ",
 	  .help = "SM clock while it has the GPU, MHz; without it, the driver chooses" },
+	{ .name = "if-refused", .kind = OPT_CHOICE, AT(if_refused), .arg = "WHAT", .def = "wait",
+	  .choices = if_refused_names,
+	  .help = "while the arbiter refuses the command: let launches wait, run unscheduled, or "
+		  "end with status 75" },
 	FAIR_SOCKET_OPT(offsetof(struct run_opts, socket)),
 	{ 0 }
 };
@@ -46,6 +53,7 @@ static int run_run(const void *opts, int n_args, char **args)
 					    .weight = o->weight,
 					    .clock = o->clock,
 					    .socket = o->socket,
+					    .if_refused = o->if_refused,
 					    .program = args[0] };
 	char **argv = calloc((size_t)n_args + 1, sizeof(*argv));
 	struct hes_err err;
@@ -75,8 +83,9 @@ const struct command cmd_fair_run = {
 	.summary = "run an unmodified command as a tenant",
 	.text = "Starts the unmodified COMMAND as a tenant. A preloaded library delays its CUDA "
 		"launches while other tenants have the GPU. Without an arbiter the command runs "
-		"unscheduled, and the library tries to connect every second. Static and setuid "
-		"programs cannot be scheduled. The exit status is the command's.",
+		"unscheduled. While the arbiter refuses it, for example because there are too many "
+		"connections, its launches wait. The library tries again every second. Static and "
+		"setuid programs cannot be scheduled. The exit status is the command's.",
 	.example = "  heshare fair run --tenant alice -- python3 train.py",
 	.opts = run_opts,
 	.opts_size = sizeof(struct run_opts),

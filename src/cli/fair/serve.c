@@ -22,7 +22,8 @@
 #include "cli/fair/time_option.h"
 #include "cli/inputs/inputs.h"
 
-#define CONNECTIONS 512
+#define KEPT        16 /* connections for root and the arbiter's user, besides those of all */
+#define CONNECTIONS (512 + KEPT)
 #define PER_USER    64
 #define WINDOW_NS   UINT64_C(2000000)
 #define IDLE_NS     UINT64_C(500000)
@@ -290,6 +291,7 @@ static int config_parse(const struct serve_opts *o, struct arbiter_config *c, st
 		.queue = { hes_fair_policy_find(o->policy, err), o->phi, interval / quantum,
 			   quantum },
 		.connections = CONNECTIONS,
+		.kept = KEPT,
 		.per_user = PER_USER,
 		.owner = geteuid(),
 		.max_weight = o->max_weight,
