@@ -49,7 +49,8 @@ struct campaign {
 	const struct hes_predictor *predictor;
 	uint32_t known[HES_KNOWN_SOURCES]; /* jobs by how they are known, at worst on a GPU type of
 					      the fleet */
-	struct hes_sim terms;              /* clock change and noise; the rest is filled in */
+	struct hes_store_profiling profiling; /* of the jobs' workloads; no origins: none */
+	struct hes_sim terms;                 /* clock change and noise; the rest is filled in */
 	bool replan_all; /* policies with open queues, too, plan everything at every arrival
 			    (replanner.h) */
 	/* Called by one thread at a time, at the start and end of each run; NULL: never. */

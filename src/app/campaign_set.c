@@ -230,6 +230,8 @@ int campaign_set_learn(struct campaign_set *in, const struct campaign_request *q
 	int rc;
 
 	rc = hes_known_load(&from, &in->knowledge, err);
+	if (!rc)
+		rc = hes_known_profiling_of(&from, &c->profiling, err);
 	in->fits = (struct app_fits){ in->knowledge.fits, in->knowledge.n_fits };
 	in->knowledge.fits = NULL;
 	if (!rc)

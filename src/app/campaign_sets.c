@@ -84,6 +84,36 @@ int campaign_sets_choose(struct campaign_sets *s, const struct campaign_request 
 	return rc;
 }
 
+/* A session of profiling counts once, whatever sets have its workloads. */
+static int sets_sum_profiling(struct campaign_sets *s, const struct campaign_request *q,
+			      struct hes_err *err)
+{
+	struct hes_jobs all = { 0 };
+	const struct hes_known_request from = {
+		.app = q->app,
+		.store = q->store,
+		.profiles = q->profiles,
+		.jobs = &all,
+	};
+	size_t n = 0;
+	int rc;
+
+	for (size_t i = 0; i < s->n; i++)
+		n += s->v[i].jobs.n;
+	all.v = calloc(n, sizeof(*all.v));
+	if (!all.v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", n);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct hes_jobs *jobs = &s->v[i].jobs;
+
+		memcpy(all.v + all.n, jobs->v, jobs->n * sizeof(*all.v));
+		all.n += jobs->n;
+	}
+	rc = hes_known_profiling_of(&from, &s->profiling, err);
+	free(all.v);
+	return rc;
+}
+
 int campaign_sets_run(struct campaign_sets *s, const struct campaign_request *q,
 		      struct hes_err *err)
 {
@@ -98,7 +128,7 @@ int campaign_sets_run(struct campaign_sets *s, const struct campaign_request *q,
 		if (rc)
 			hes_fail_in(err, "%s", s->v[i].name);
 	}
-	return rc;
+	return rc ? rc : sets_sum_profiling(s, q, err);
 }
 
 void campaign_sets_free(struct campaign_sets *s)

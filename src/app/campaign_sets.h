@@ -13,8 +13,9 @@
 struct campaign_sets {
 	struct campaign_set *v; /* owned */
 	size_t n;
-	const char *source; /* of the draws; NULL: files. Borrowed */
-	uint64_t *seeds;    /* of the draws; owned */
+	const char *source;                   /* of the draws; NULL: files. Borrowed */
+	uint64_t *seeds;                      /* of the draws; owned */
+	struct hes_store_profiling profiling; /* of the workloads of all jobs */
 };
 
 /**

@@ -174,6 +174,19 @@ static int open_sources(struct known_load *l, struct hes_err *err)
 	return rc;
 }
 
+int hes_known_profiling_of(const struct hes_known_request *q, struct hes_store_profiling *out,
+			   struct hes_err *err)
+{
+	struct known_load l = { .q = q };
+	int rc = q->profiles ? app_profiles_load(q->profiles, &l.given, err) : open_store(&l, err);
+
+	if (!rc)
+		rc = hes_known_profiling(l.store, q->profiles ? &l.given : NULL, q->jobs, out, err);
+	hes_profiles_free(&l.given);
+	hes_store_close(l.store);
+	return rc;
+}
+
 /* @return 0; -E2BIG */
 static int find_types(struct known_load *l, struct hes_err *err)
 {
@@ -208,9 +221,6 @@ static int load(struct known_load *l, struct hes_known *k, struct hes_err *err)
 		rc = known_derive(l, k, err);
 	if (!rc)
 		rc = divide_rows(l, k, err);
-	if (!rc)
-		rc = hes_known_profiling(l->store, l->q->profiles ? &l->given : NULL, l->q->jobs,
-					 &k->profiling, err);
 	return rc ? rc : known_runs(l, k, err);
 }
 

@@ -50,7 +50,6 @@ struct hes_known {
 	size_t n_runs;
 	struct hes_model_fit *fits; /* workloads that were added to the model */
 	size_t n_fits;
-	struct hes_store_profiling profiling; /* of the jobs of the request */
 };
 
 /** What to load, and from where. NULL: the usual place. */
@@ -97,6 +96,10 @@ int hes_known_measured(struct hes_store *s, const struct hes_catalogue *c,
 int hes_known_profiling(struct hes_store *s, const struct hes_profiles *profiles,
 			const struct hes_jobs *jobs, struct hes_store_profiling *out,
 			struct hes_err *err);
+
+/** The same for a request, of which it needs app, store, profiles and jobs. */
+int hes_known_profiling_of(const struct hes_known_request *q, struct hes_store_profiling *out,
+			   struct hes_err *err);
 
 /** How well a workload at a batch size is known on a GPU type. Of two rows to interpolate between,
  * the worse one counts. No row: unknown. */

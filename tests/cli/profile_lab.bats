@@ -121,7 +121,17 @@ rows() {
 	[[ "$output" =~ "profiling, once "+none" "+[0-9.]+" kJ"$'\n'" "+"its GPU time "+none" "+[0-9]+" min" ]]
 	jq -e --argjson j "$(rows "SELECT sum(energy_j) FROM origins")" '.baseline.profiling |
 		.sessions == 2 and .not_measured == 0 and .gpu_s > 0 and (.energy_j / $j - 1 | fabs) < 1e-6' jobs.run/report.json
+	# A comparison of policies has it, too; with several sets of jobs each session counts once.
+	for sets in jobs.csv 'jobs.csv jobs.csv'; do
+		run -0 --separate-stderr heshare simulate $sets --policy static,exclusive --store s.db
+		[[ "$output" =~ "profiling, once, in none of the rows: "[0-9.]+" kJ in "[0-9]+" min "[0-9]+" s of GPU time" ]]
+		heshare simulate $sets --policy static,exclusive --store s.db --json |
+			jq -e --argjson j "$(rows "SELECT sum(energy_j) FROM origins")" '(.comparison // .).profiling |
+			.sessions == 2 and .not_measured == 0 and .gpu_s > 0 and (.energy_j / $j - 1 | fabs) < 1e-6'
+	done
 	sqlite3 s.db 'UPDATE origins SET gpu_s = NULL, energy_j = NULL WHERE id = 1'
+	run -0 --separate-stderr heshare simulate jobs.csv --policy static --store s.db
+	[[ "$output" == *" of GPU time; 1 of 2 sessions not measured"* ]]
 	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare run jobs.csv --gpus 0 --store s.db -c "$finite" --jobs again
 	[[ "$output" == *"profiling: 1 of 2 sessions were not measured"* ]]
 	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare run jobs.csv --gpus 0 --store s.db --profiles rows -c "$finite" --jobs third

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "app/known.h"
 #include "cli/inputs/inputs.h"
+#include "cli/profiling_text.h"
 #include "cli/simulate/campaign_out.h"
 
 static double avg_jct(const struct campaign_run *r)
@@ -236,6 +237,11 @@ static void put_settings(json_t *doc, const struct campaign *c)
 	json_decref(limits);
 }
 
+json_t *campaign_profiling_json(const struct hes_store_profiling *p)
+{
+	return p->origins ? cli_known_profiling_json(p) : json_null();
+}
+
 json_t *campaign_json(const struct campaign *c, bool timing)
 {
 	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
@@ -253,5 +259,6 @@ json_t *campaign_json(const struct campaign *c, bool timing)
 			cli_fits_json(c->fits, c->n_fits), "policies", rows, "model_draws",
 			campaign_draws_json(c));
 	put_settings(doc, c);
+	json_object_set_new(doc, "profiling", campaign_profiling_json(&c->profiling));
 	return doc;
 }

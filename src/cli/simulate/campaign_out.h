@@ -43,6 +43,10 @@ json_t *campaign_never_sampled(const struct campaign *c);
 int campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err);
 /** One line for each setting that policies have for all jobs: static clocks, power limits. */
 void campaign_print_settings(const struct campaign *c);
+/** A line: what profiling took once, which no row of the policies has. */
+void campaign_print_profiling(const struct hes_store_profiling *p);
+/** @return null where nothing was profiled */
+json_t *campaign_profiling_json(const struct hes_store_profiling *p);
 /** The ranges over the draws, and a sentence; needs draws. */
 int campaign_print_draws(const struct campaign *c, struct hes_err *err);
 /** Totals of every draw and contender. @return NULL: no draws */

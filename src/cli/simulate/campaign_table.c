@@ -13,6 +13,7 @@
 #include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/cli.h"
+#include "cli/profiling_text.h"
 #include "cli/simulate/campaign_out.h"
 #include "cli/inputs/inputs.h"
 #include "cli/terminal.h"
@@ -245,6 +246,15 @@ void campaign_print_settings(const struct campaign *c)
 	}
 }
 
+void campaign_print_profiling(const struct hes_store_profiling *p)
+{
+	char text[CLI_PROFILING_MAX];
+
+	printf("\nprofiling, once, in none of the rows: %s\n",
+	       p->origins ? cli_known_profiling_text(text, p)
+			  : "not measured: the profiles are those of the GPU model");
+}
+
 int campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err)
 {
 	struct shown t;
@@ -255,6 +265,7 @@ int campaign_print_table(const struct campaign *c, bool wide, bool timing, struc
 		print_heading(&t);
 		print_table(&t);
 		campaign_print_settings(c);
+		campaign_print_profiling(&c->profiling);
 		print_never_sampled(c);
 		print_known(c);
 		cli_fits_print(c->fits, c->n_fits);

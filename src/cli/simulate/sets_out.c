@@ -145,6 +145,7 @@ int sets_print(const struct campaign_sets *s, const char *reference, struct hes_
 		sets_heading(s);
 		print_comparison(&x);
 		campaign_print_settings(x.c);
+		campaign_print_profiling(&s->profiling);
 	}
 	compared_finish(&x);
 	return rc;
@@ -200,8 +201,9 @@ json_t *sets_json(const struct campaign_sets *s, const struct campaign_request *
 		for (size_t w = 0; w < x.n_who; w++)
 			json_array_append_new(policies, policy_json(&x, w));
 		contender_label(&x.c->who[x.reference], label, sizeof(label));
-		doc = json_pack("{s:O, s:{s:s, s:I, s:O}}", "sets", sets, "comparison", "reference",
-				label, "sets", (json_int_t)s->n, "policies", policies);
+		doc = json_pack("{s:O, s:{s:s, s:I, s:O, s:o}}", "sets", sets, "comparison",
+				"reference", label, "sets", (json_int_t)s->n, "policies", policies,
+				"profiling", campaign_profiling_json(&s->profiling));
 	}
 	if (doc && q->physics)
 		json_object_set_new(doc, "physics", json_string(q->physics));

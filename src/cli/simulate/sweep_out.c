@@ -40,10 +40,10 @@ void sweep_print(const struct campaign_sweep *w)
 	char option[400];
 
 	sets_heading(w->sets);
-	printf("%s with each %s of a GPU type, other types at their best one. Next to a value: its "
-	       "difference from the last row of the "
-	       "block, in %%.\n*: the least product of fleet energy and average completion time, "
-	       "each a mean over the sets of jobs.\n\n",
+	printf("%s with each %s of a GPU type, other types at their best one.\n"
+	       "Next to a value: its difference from the type's last row, in %%.\n"
+	       "*: the least product of fleet energy and average completion time, means over the "
+	       "sets.\n\n",
 	       w->label, w->policy->limits_power ? "power limit" : "clock");
 	for (size_t i = 0; i < w->n; i++)
 		curve_rows(&t, w, &w->curves[i]);
