@@ -230,6 +230,8 @@ static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_m
 		return left_out->rule ? HES_CHECK_RULE : HES_CHECK_LEFT_OUT;
 	if (!origin || strcmp(origin, b->name))
 		return HES_CHECK_PREDICTED;
+	if (held && s->chosen)
+		return HES_CHECK_CHOSEN;
 	return held ? HES_CHECK_HELD_BACK : s->fitted ? HES_CHECK_FITTED : HES_CHECK_PREDICTED;
 }
 
