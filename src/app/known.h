@@ -63,8 +63,8 @@ struct hes_known_request {
 	const char *predictor;       /* file, in place of one that is trained on the store */
 	const char *profiles;        /* file or folder, in place of the store's profiles */
 	struct hes_model *model;     /* NULL: the built-in one. Measured workloads that it does not
-					know are added to it, if other batch sizes have to be derived,
-					or all of them if @replayed is set */
+					know are added, if other batch sizes have to be
+					derived, or all of them if @replayed is set */
 	const struct hes_jobs *jobs; /* whose rows are derived; NULL: none */
 	bool replayed;               /* on the model: it needs every workload of the jobs */
 	bool profiles_only;          /* no predictor is needed */

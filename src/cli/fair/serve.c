@@ -73,7 +73,8 @@ static const struct opt serve_opts[] = {
 		  "root, $XDG_RUNTIME_DIR/heshare/fair.sock for others" },
 	FAIR_STORE_OPT(offsetof(struct serve_opts, store)),
 	CLI_CATALOGUE_OPT(offsetof(struct serve_opts, catalogue)),
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print a JSON document for each event" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print a JSON document for each event" },
 	{ 0 }
 };
 /* clang-format on */

@@ -12,7 +12,8 @@
 #include "heshare/plan.h"
 
 /* Where the store is that no --store names. */
-#define CLI_STORE_PLACE      "HESHARE_STORE, or heshare/store.db below XDG_DATA_HOME or ~/.local/share"
+#define CLI_STORE_PLACE "HESHARE_STORE, or heshare/store.db below XDG_DATA_HOME or ~/.local/share"
+
 #define CLI_KNOWN_STORE_HELP "store with what was measured; without it, " CLI_STORE_PLACE
 
 /* Rows of option tables. @param where  offset of a const char * */

@@ -43,8 +43,8 @@ static const struct opt partition_opts[] = {
 	{ .name = "floor", .kind = OPT_TEXT, AT(q.floor), .arg = "LIST",
 	  .help = "least throughput of a job, as a part of its throughput alone: B=0.5, with "
 		  "commas; or 0.3 for all" },
-	{ .name = "step", .kind = OPT_U64, AT(q.step), .arg = "PCT", .def = "10", .min = 1, .max = 50,
-	  .help = "shares are multiples of this, %" },
+	{ .name = "step", .kind = OPT_U64, AT(q.step), .arg = "PCT", .def = "10", .min = 1,
+	  .max = 50, .help = "shares are multiples of this, %" },
 	{ .name = "clocks", .kind = OPT_TEXT, AT(q.clocks), .arg = "LIST", .def = "default",
 	  .help = "clocks to choose from in MHz, such as 900,1200; default: the default clock; "
 		  "all: every profiled clock" },

@@ -48,8 +48,8 @@ static const struct opt profile_opts[] = {
 	  .without = "modelled",
 	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; the word "
 		  "default: do not lock" },
-	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, AT(q.co_runners), .arg = "LIST",
-	  .without = "modelled",
+	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, AT(q.co_runners),
+	  .arg = "LIST", .without = "modelled",
 	  .help = "also run with these co-runners: NAME/BATCH,..., profiled before; a+b: both at "
 		  "once; or NAME/BATCH=COMMAND. Such as bert/8,vgg/4+bert/8" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(q.jobs), .arg = "FILE",
@@ -79,15 +79,15 @@ static const struct opt profile_opts[] = {
 	  .max = 86400,
 	  .without = "modelled",
 	  .help = "wait after a job has joined, seconds; half of it after a change of the clock" },
-	{ .name = "window", .letter = 'w', .kind = OPT_DOUBLE, AT(q.window_s), .arg = "S", .def = "2",
-	  .min = 0.1, .max = 86400,
+	{ .name = "window", .letter = 'w', .kind = OPT_DOUBLE, AT(q.window_s), .arg = "S",
+	  .def = "2", .min = 0.1, .max = 86400,
 	  .without = "modelled",
 	  .help = "length of one measurement, seconds" },
 	{ .name = "repeats", .kind = OPT_TEXT, AT(q.repeats), .arg = "A..B", .def = "3..10",
 	  .without = "modelled",
 	  .help = "measure a point at least A times and at most B times" },
-	{ .name = "error", .kind = OPT_DOUBLE, AT(q.error_pct), .arg = "PCT", .def = "3", .min = 0.01,
-	  .max = 100,
+	{ .name = "error", .kind = OPT_DOUBLE, AT(q.error_pct), .arg = "PCT", .def = "3",
+	  .min = 0.01, .max = 100,
 	  .without = "modelled",
 	  .help = "a point ends when the standard errors of all times and of power are below this, "
 		  "%; see docs/profiling.md" },
@@ -107,9 +107,9 @@ static const struct opt profile_opts[] = {
 	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .without = "modelled",
 	  .help = "print how many points and how much time it takes, measure nothing" },
-	{ .name = "store", .kind = OPT_FILE, AT(q.store), .arg = "FILE", .help = "the store; without "
-		"it "
-		CLI_STORE_PLACE ". With --modelled: add the rows to it, marked as modelled" },
+	{ .name = "store", .kind = OPT_FILE, AT(q.store), .arg = "FILE",
+	  .help = "the store; without it " CLI_STORE_PLACE ". With --modelled: add the rows to it, "
+		  "marked as modelled" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "print the result as one JSON document" },
 	{ .heading = "without a GPU",
@@ -124,8 +124,8 @@ static const struct opt profile_opts[] = {
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(q.fleet), .arg = "FILE",
 	  .with = "modelled",
 	  .help = "with --modelled: the GPU types of this fleet instead" },
-	{ .name = "noise", .kind = OPT_DOUBLE, AT(q.noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
-	  .with = "modelled",
+	{ .name = "noise", .kind = OPT_DOUBLE, AT(q.noise_pct), .arg = "PCT", .def = "1.7",
+	  .max = 50, .with = "modelled",
 	  .help = "with --modelled: variation of a measurement from run to run, %" },
 	{ .name = "physics", .kind = OPT_FILE, AT(q.physics), .arg = "FILE", .help = "with "
 		"--modelled: parameters of the GPU model, or "

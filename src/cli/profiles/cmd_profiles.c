@@ -26,7 +26,7 @@
 	.help = "include modelled rows" }
 #define CATALOGUE_OPT CLI_CATALOGUE_OPT(offsetof(struct profiles_opts, catalogue))
 #define PREDICTOR_OPT(text) { .name = "predictor", .kind = OPT_FILE, AT(drift.predictor), \
-	.arg = "FILE", .help = text }
+	.arg = "FILE", .help = (text) }
 #define LAST_OPT { .name = "last", .kind = OPT_U64, AT(drift.last), .arg = "N", .def = "200", \
 	.min = 1, .max = 1000000, .help = "number of recent predictions of each GPU type" }
 
@@ -48,8 +48,8 @@ static const struct opt export_opts[] = {
 };
 static const struct opt forget_opts[] = { STORE_OPT, WAIT_OPT, { 0 } };
 static const struct opt drift_opts[] = {
-	STORE_OPT, PREDICTOR_OPT("judge this predictor"), LAST_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT,
-	{ 0 }
+	STORE_OPT, PREDICTOR_OPT("judge this predictor"), LAST_OPT, MODELLED_OPT, WAIT_OPT,
+	JSON_OPT, { 0 }
 };
 /* clang-format on */
 
