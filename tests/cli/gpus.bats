@@ -47,7 +47,7 @@ row() {
 	[ "$("$HESHARE" gpus --types --json | jq '.gpu_types | length, (.[] | select(.name == "Odd").sm_count)' | xargs)" = "31 40" ]
 	[ "$("$HESHARE" gpus --types --json --catalogue own.yaml | jq '.gpu_types[] | select(.name == "Odd").sm_count')" -eq 46 ]
 	[ "$("$HESHARE" gpus --fleet f.yaml --json | jq -r '.gpus[1].type.name')" = Odd ]
-	for c in trace model profile profiles train predict plan partition simulate run; do
+	for c in trace model profile "profiles import" train predict plan partition simulate run; do
 		"$HESHARE" $c --help | grep -q -- '--catalogue FILE'
 	done
 	echo 'types: [ { name: Odd } ]' >config/heshare/gpu_types.yaml

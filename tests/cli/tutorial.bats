@@ -55,7 +55,7 @@ part() {
 @test "a policy of your own" {
 	part "A policy of your own"
 	# Not predicted by hand, and no worse than first come first served.
-	grep -E '^plan\.json .* - +- ' ../printed
+	grep -E '^plan\.json .* - +-$' ../printed
 	grep -E '^exec:shortest\.py .* -[0-9]+ ' ../printed
 	jq -e '.policy == "exec:shortest.py" and .predicted.avg_jct_us > 0' predicted.json
 }
