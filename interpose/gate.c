@@ -533,3 +533,13 @@ uint64_t gate_work(struct gate *g)
 	pthread_mutex_unlock(&g->lock);
 	return next;
 }
+
+bool gate_wants(struct gate *g)
+{
+	bool wants;
+
+	pthread_mutex_lock(&g->lock);
+	wants = g->state == GATE_WANTING && g->waiting;
+	pthread_mutex_unlock(&g->lock);
+	return wants;
+}

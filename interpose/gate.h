@@ -163,6 +163,9 @@ void gate_stop(struct gate *g, uint64_t lease);
  * GATE_NEVER: at the next event */
 uint64_t gate_work(struct gate *g);
 
+/** @return whether threads wait for a lease */
+bool gate_wants(struct gate *g);
+
 uint64_t gate_now_ns(void);
 
 #endif

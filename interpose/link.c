@@ -23,6 +23,8 @@
 #define SPIN_NS      200000u    /* after PREPARE */
 #define STOP_NS      200000000u
 #define LOW_FDS      200        /* programs count on the low numbers */
+#define QUIET_NS     500000000u /* who waits for a lease asks after so long without a message */
+#define ANSWER_NS    10000000000u
 #define EXIT_REFUSED 75         /* EX_TEMPFAIL */
 #define MESSAGES     64         /* taken at once */
 #define STACK_BYTES  (1u << 20) /* the driver's functions run on it */
@@ -84,6 +86,7 @@ static void link_disconnect(struct link *l)
 		close(l->fd);
 	l->fd = -1;
 	l->welcome = l->broken = false;
+	l->query_ns = 0;
 	l->retry_ns = gate_now_ns() + RETRY_NS;
 	if (l->refused)
 		gate_shut(&l->gate);
@@ -174,11 +177,18 @@ static void link_connect(struct link *l)
 {
 	int fd = l->connect(l);
 
+	if (fd < 0)
+		l->retry_ns = gate_now_ns() + RETRY_NS;
+	/* An arbiter that hangs takes no connections: its queue is full. */
+	if (!l->query_ns && (fd >= 0 || fd == -EAGAIN))
+		l->query_ns = gate_now_ns();
+	if (fd == -EAGAIN)
+		return;
 	if (fd < 0) {
+		l->query_ns = 0;
 		l->refused = false;
 		gate_disconnect(&l->gate);
 		link_complain(l, strerror(-fd));
-		l->retry_ns = gate_now_ns() + RETRY_NS;
 		return;
 	}
 	l->fd = link_lift(fd);
@@ -238,6 +248,8 @@ static bool link_receive(struct link *l, bool *prepare)
 		l->broken = true;
 		return false;
 	}
+	l->heard_ns = gate_now_ns();
+	l->query_ns = 0;
 	*prepare = m.head.type == FAIR_PREPARE;
 	link_take(l, &m);
 	return true;
@@ -262,19 +274,55 @@ static void link_messages(struct link *l)
 			link_spin(l);
 }
 
+/* --- an arbiter that hangs --- */
+
+/* When to do something about the arbiter's silence. */
+static uint64_t link_due_ns(struct link *l)
+{
+	if (l->query_ns)
+		return l->query_ns + l->answer_ns;
+	return l->welcome && gate_wants(&l->gate) ? l->heard_ns + QUIET_NS : GATE_NEVER;
+}
+
+/* An arbiter that dies ends the connection; one that hangs does not. @now is from before messages
+ * were taken, because this process may have been stopped, too. */
+static void link_look_after(struct link *l, uint64_t now)
+{
+	union fair_message m;
+
+	if (l->broken || now < link_due_ns(l))
+		return;
+	if (!l->query_ns) {
+		link_send(l, &m, fair_wire_begin(&m, FAIR_PING));
+		l->query_ns = now;
+		return;
+	}
+	if (l->said != LINK_SAID_SILENT)
+		tell("the arbiter at %s does not answer: running unscheduled", l->path);
+	l->said = LINK_SAID_SILENT;
+	l->refused = false;
+	l->query_ns = 0;
+	/* A connection that was not welcomed may be welcomed yet. */
+	if (l->welcome)
+		link_disconnect(l);
+	else
+		gate_disconnect(&l->gate);
+}
+
 /* --- the thread --- */
 
 static void link_wait(struct link *l, uint64_t until)
 {
 	struct pollfd fds[] = { { .fd = l->wake_in, .events = POLLIN },
 				{ .fd = l->fd, .events = POLLIN } };
-	uint64_t now = gate_now_ns(), ns;
+	uint64_t now = gate_now_ns(), due = link_due_ns(l), ns;
 	struct timespec t;
 	char bytes[64];
 	bool ours = link_inode(l->wake_in) == l->wake_in_inode;
 
 	if (l->fd < 0 && l->retry_ns < until)
 		until = l->retry_ns;
+	until = due < until ? due : until;
 	ns = until > now ? until - now : 0;
 	/* The descriptors are looked after at least each second: the program may have closed them.
 	 */
@@ -309,7 +357,7 @@ static void link_prepare_thread(struct link *l)
 static void *link_run(void *arg)
 {
 	struct link *l = arg;
-	uint64_t welcome_end;
+	uint64_t welcome_end, now;
 
 	link_prepare_thread(l);
 	link_connect(l);
@@ -325,8 +373,10 @@ static void *link_run(void *arg)
 		}
 		if (!l->broken)
 			link_wait(l, next);
+		now = gate_now_ns();
 		if (l->fd >= 0)
 			link_messages(l);
+		link_look_after(l, now);
 		if (l->broken) {
 			/* The gate opens first: threads wait at it. */
 			l->refused = false;
@@ -360,7 +410,8 @@ void link_init(struct link *l, const struct fair_driver *driver, const struct se
 	l->progress = LINK_OFF;
 	l->welcome = l->broken = l->refused = false;
 	l->said = LINK_SAID_NOTHING;
-	l->retry_ns = 0;
+	l->retry_ns = l->heard_ns = l->query_ns = 0;
+	l->answer_ns = ANSWER_NS;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->changed, NULL);
 }

@@ -2,8 +2,9 @@
  * link.h - the library's own thread for a GPU: it talks to the arbiter and works the gate.
  *
  * It connects, says HELLO, hands messages to the gate and sends what the gate has to say. While
- * there is no arbiter the gate is open and it tries again every second. While the arbiter refuses
- * the program, launches wait, or pass, or the process ends, as the settings say.
+ * there is no arbiter, or it does not answer, the gate is open and the thread tries again every
+ * second. While the arbiter refuses the program, launches wait, or pass, or the process ends, as
+ * the settings say.
  */
 #ifndef HES_INTERPOSE_LINK_H
 #define HES_INTERPOSE_LINK_H
@@ -23,7 +24,7 @@ enum link_progress {
 };
 
 /** What the library said last. */
-enum link_said { LINK_SAID_NOTHING, LINK_SAID_NO_ARBITER, LINK_SAID_REFUSED };
+enum link_said { LINK_SAID_NOTHING, LINK_SAID_NO_ARBITER, LINK_SAID_SILENT, LINK_SAID_REFUSED };
 
 struct link {
 	struct gate gate;
@@ -46,7 +47,10 @@ struct link {
 	bool welcome, broken, refused; /* refused: launches wait until the arbiter accepts */
 	enum link_said said;
 	uint64_t retry_ns;
-	const char *path; /* of the socket that was tried last */
+	uint64_t heard_ns;  /* when the last message came */
+	uint64_t query_ns;  /* since when an answer is awaited; 0: none is */
+	uint64_t answer_ns; /* an arbiter that does not answer for so long hangs */
+	const char *path;   /* of the socket that was tried last */
 	/** @return a connected socket, or -errno */
 	int (*connect)(struct link *l);
 	bool (*captures)(void *self);

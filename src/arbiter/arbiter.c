@@ -341,6 +341,13 @@ static bool connection_floods(struct connection *c, uint32_t cost, uint64_t now)
 	return c->messages > MESSAGES_A_SECOND;
 }
 
+static void connection_pong(struct arbiter *a, uint32_t id)
+{
+	union fair_message m;
+
+	connection_send(a, id, &m, fair_wire_begin(&m, FAIR_PONG));
+}
+
 /* @return whether the message is one that the connection may send now */
 static bool connection_handle(struct arbiter *a, uint32_t id, const union fair_message *m,
 			      uint64_t now)
@@ -357,6 +364,8 @@ static bool connection_handle(struct arbiter *a, uint32_t id, const union fair_m
 		connection_want(a, id, now);
 	else if (m->head.type == FAIR_RELEASE && greeted)
 		connection_release(a, id, &m->release, now);
+	else if (m->head.type == FAIR_PING && greeted)
+		connection_pong(a, id);
 	else
 		return false;
 	return true;

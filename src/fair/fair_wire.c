@@ -22,6 +22,8 @@ static const struct {
 	{ FAIR_STATUS, sizeof(struct fair_status), NO_TEXT, 0, 0 },
 	{ FAIR_SET, sizeof(struct fair_set), offsetof(struct fair_set, tenant), FAIR_NAME_MAX,
 	  offsetof(struct fair_set, zero) },
+	{ FAIR_PING, sizeof(struct fair_ping), NO_TEXT, 0, 0 },
+	{ FAIR_PONG, sizeof(struct fair_ping), NO_TEXT, 0, 0 },
 	{ FAIR_WELCOME, sizeof(struct fair_welcome), NO_TEXT, 0, 0 },
 	{ FAIR_REFUSED, sizeof(struct fair_answer), offsetof(struct fair_answer, text),
 	  FAIR_TEXT_MAX, offsetof(struct fair_answer, zero) },

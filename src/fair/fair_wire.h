@@ -18,6 +18,9 @@
  *slice is over) RELEASE                    ->                        all its work on the GPU is
  *done; with MORE it wants another lease
  *
+ *	PING                       ->                        is the arbiter alive?
+ *	                           <-    PONG
+ *
  *	STATUS, SET (no HELLO)     ->                        heshare fair top, heshare fair set
  *	                           <-    GPU, TENANT ..., END;  ANSWER
  *
@@ -44,7 +47,8 @@ enum fair_message_type {
 	FAIR_WANT,
 	FAIR_RELEASE,
 	FAIR_STATUS,
-	FAIR_SET, /* to the arbiter */
+	FAIR_SET,
+	FAIR_PING, /* to the arbiter */
 	FAIR_WELCOME = 100,
 	FAIR_REFUSED,
 	FAIR_PREPARE,
@@ -54,6 +58,7 @@ enum fair_message_type {
 	FAIR_TENANT,
 	FAIR_END,
 	FAIR_ANSWER,
+	FAIR_PONG,
 };
 
 struct fair_head {
@@ -72,6 +77,11 @@ struct fair_hello {
 };
 
 struct fair_want {
+	struct fair_head head;
+};
+
+/** PING and PONG. */
+struct fair_ping {
 	struct fair_head head;
 };
 
@@ -189,6 +199,7 @@ union fair_message {
 	struct fair_head head;
 	struct fair_hello hello;
 	struct fair_want want;
+	struct fair_ping ping;
 	struct fair_release release;
 	struct fair_welcome welcome;
 	struct fair_prepare prepare;

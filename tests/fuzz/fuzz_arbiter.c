@@ -122,7 +122,8 @@ static void world_note(void *ctx, const struct arbiter_note *n)
 static size_t packet_make(struct world *w, uint32_t id, union fair_message *m)
 {
 	static const enum fair_message_type types[] = { FAIR_HELLO,  FAIR_WANT, FAIR_RELEASE,
-							FAIR_STATUS, FAIR_SET,  FAIR_GRANT };
+							FAIR_STATUS, FAIR_SET,  FAIR_GRANT,
+							FAIR_PING };
 	size_t length = fair_wire_begin(m, types[take(w, 1) % (sizeof(types) / sizeof(types[0]))]);
 
 	if (m->head.type == FAIR_HELLO) {

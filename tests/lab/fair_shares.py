@@ -125,6 +125,10 @@ class Tenant:
             )
         self.pid = self.child.pid  # the program takes the place of heshare
 
+    def says(self, text):
+        with open(self.log, encoding="utf-8") as f:
+            return text in f.read()
+
     def gpu_s(self):
         return look().get(self.pid, 0.0)
 
@@ -355,6 +359,35 @@ class Cases:
         )
         expect(max(abs(x - 0.5) for x in got) < self.near(0.05), say)
         return say
+
+    def case_the_arbiter_is_stopped_and_answers_again(self):
+        """Tenants wait ten seconds for an arbiter that hangs, one that has just come too; then it has them all again."""
+        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
+        tenants = [self.tenant(self.arbiter, n, WORK[3]) for n in "ab"]
+        await_that("both", lambda: all(t.gpu_s() > 0.2 for t in tenants))
+        self.arbiter.child.send_signal(signal.SIGSTOP)
+        try:
+            tenants.append(self.tenant(self.arbiter, "c", WORK[5]))
+            silent = await_that(
+                "they do not wait longer",
+                lambda: all(t.says("does not answer: running unscheduled") for t in tenants),
+            )
+            before = [t.gpu_s() for t in tenants]
+            await_that(
+                "they run unscheduled",
+                lambda: all(t.gpu_s() > b + 0.1 for t, b in zip(tenants, before)),
+            )
+        finally:
+            self.arbiter.child.send_signal(signal.SIGCONT)
+        await_that(
+            "they are back", lambda: all(t.says("scheduled by the arbiter") for t in tenants)
+        )
+        leases = {n: t["leases"] for n, t in self.arbiter.tenants().items()}
+        await_that(
+            "leases of all",
+            lambda: all(t["leases"] > leases[n] for n, t in self.arbiter.tenants().items()),
+        )
+        return "all went on after %.1f s" % silent
 
     def case_results_are_the_same_with_and_without(self):
         """Streams, threads, graphs, host functions and copies, by each route to the driver, while another tenant runs."""

@@ -16,13 +16,15 @@ import sys
 import time
 
 MAGIC, VERSION = 0x46534548, 1
-HELLO, WANT, RELEASE = 1, 2, 3
-WELCOME, REFUSED, PREPARE, GRANT, STOP = 100, 101, 102, 103, 104
+HELLO, WANT, RELEASE, PING = 1, 2, 3, 6
+WELCOME, REFUSED, PREPARE, GRANT, STOP, PONG = 100, 101, 102, 103, 104, 109
 HEAD = struct.Struct("=IHH")
 BODY = {
     HELLO: struct.Struct("=16sdII64s"),
     WANT: struct.Struct("="),
     RELEASE: struct.Struct("=QQQII"),
+    PING: struct.Struct("="),
+    PONG: struct.Struct("="),
     WELCOME: struct.Struct("=QQ"),
     REFUSED: struct.Struct("=iI160s"),
     PREPARE: struct.Struct("="),
@@ -33,6 +35,8 @@ NAMES = {
     HELLO: "hello",
     WANT: "want",
     RELEASE: "release",
+    PING: "ping",
+    PONG: "pong",
     WELCOME: "welcome",
     REFUSED: "refused",
     PREPARE: "prepare",
@@ -104,6 +108,8 @@ class Arbiter:
                 self.send(
                     tenant, WELCOME, int(self.options.window * 1e6), int(self.options.idle * 1e6)
                 )
+        elif kind == PING:
+            self.send(tenant, PONG)
         elif kind == WANT:
             self.note(tenant, kind)
             tenant.wants = True

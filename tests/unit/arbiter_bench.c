@@ -93,6 +93,8 @@ static int bench_send(void *ctx, uint32_t id, const void *packet, size_t length)
 		client_stopped(b, id, &m.stop);
 	else if (m.head.type == FAIR_PREPARE)
 		b->c[id].prepares++;
+	else if (m.head.type == FAIR_PONG)
+		b->c[id].pongs++;
 	else if (m.head.type == FAIR_REFUSED)
 		b->c[id].refused = m.answer.code;
 	else if (m.head.type == FAIR_GPU)

@@ -37,7 +37,7 @@ struct bench_client {
 	uint64_t lease, granted_ns, begins_ns, next_ns, left_ns;
 	uint64_t slice_ns; /* of the last GRANT */
 	uint64_t used_ns;  /* GPU time */
-	uint64_t leases, stops, prepares;
+	uint64_t leases, stops, prepares, pongs;
 	uint64_t longest_wait_ns, wants_ns;
 	bool goes_idle; /* at the end of this lease */
 	int refused;

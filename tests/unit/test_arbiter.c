@@ -441,6 +441,22 @@ TEST(a_wrong_packet_ends_only_its_connection)
 	bench_close(&b);
 }
 
+TEST(an_arbiter_says_that_it_is_alive)
+{
+	union fair_message m;
+
+	bench_open(&b, NULL, 12);
+	bench_add(&b, "t", 1, 200);
+	bench_run(&b, BENCH_SECOND);
+	arbiter_message(b.a, 0, &m, fair_wire_begin(&m, FAIR_PING), b.now);
+	assert_int_equal(b.c[0].pongs, 1);
+	/* Only tenants ask. */
+	arbiter_connect(b.a, 1, 1000, 1, b.now);
+	arbiter_message(b.a, 1, &m, fair_wire_begin(&m, FAIR_PING), b.now);
+	assert_true(b.c[1].closed && !b.c[1].pongs);
+	bench_close(&b);
+}
+
 TEST(connections_of_a_user_are_bounded)
 {
 	struct arbiter_config c = bench_config();

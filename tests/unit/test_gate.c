@@ -125,7 +125,7 @@ static void stop(int fd, uint64_t lease)
 }
 
 /* The next message. @return its type; 0: the connection has ended */
-static unsigned receive(int fd, union fair_message *m)
+static unsigned receive_any(int fd, union fair_message *m)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char packet[512];
@@ -139,6 +139,29 @@ static unsigned receive(int fd, union fair_message *m)
 	return m->head.type;
 }
 
+/* The same, of an arbiter that answers. */
+static unsigned receive(int fd, union fair_message *m)
+{
+	unsigned type;
+
+	while ((type = receive_any(fd, m)) == FAIR_PING) {
+		fair_wire_begin(m, FAIR_PONG);
+		send_message(fd, m);
+	}
+	return type;
+}
+
+static void welcomes(int fd)
+{
+	union fair_message m;
+
+	atomic_store(&fake_allowed, false);
+	fair_wire_begin(&m, FAIR_WELCOME);
+	m.welcome.window_ns = 2000 * US;
+	m.welcome.idle_ns = 500 * US;
+	send_message(fd, &m);
+}
+
 static void welcome(int fd)
 {
 	union fair_message m;
@@ -146,11 +169,7 @@ static void welcome(int fd)
 	assert_int_equal(receive(fd, &m), FAIR_HELLO);
 	assert_string_equal(m.hello.tenant, "test");
 	assert_true(m.hello.weight == 2 && m.hello.clock_mhz == 900 && m.hello.gpu[0] == 7);
-	atomic_store(&fake_allowed, false);
-	fair_wire_begin(&m, FAIR_WELCOME);
-	m.welcome.window_ns = 2000 * US;
-	m.welcome.idle_ns = 500 * US;
-	send_message(fd, &m);
+	welcomes(fd);
 }
 
 /* An arbiter that welcomes while link_start() waits for it. */
@@ -489,6 +508,39 @@ TEST_WITH(a_lost_arbiter_opens_the_gate_and_a_new_one_closes_it, begin, finish)
 	close(again);
 }
 
+/* A program that waits asks whether the arbiter is alive. */
+TEST_WITH(launches_pass_while_the_arbiter_hangs, begin, finish)
+{
+	union fair_message m;
+	struct worker w[2];
+	int fd, again;
+
+	link_.answer_ns = 2000000 * US;
+	fd = start_scheduled();
+	start_work(&w[0], 1, 100, 0);
+	assert_int_equal(receive_any(fd, &m), FAIR_WANT);
+	assert_int_equal(receive_any(fd, &m), FAIR_PING);
+	fair_wire_begin(&m, FAIR_PONG);
+	send_message(fd, &m);
+	assert_int_equal(receive_any(fd, &m), FAIR_PING);
+	assert_int_equal(atomic_load(&fake_launches), 0);
+	atomic_store(&fake_allowed, true);
+	again = offer();
+	wait_work(&w[0]);
+	assert_int_equal(receive_any(fd, &m), 0);
+	close(fd);
+	/* Nor does it answer a new connection; then it does. */
+	assert_int_equal(receive_any(again, &m), FAIR_HELLO);
+	start_work(&w[1], 1, 100, 0);
+	wait_work(&w[1]);
+	welcomes(again);
+	while (!(atomic_load(&link_.gate.word) & GATE_CLOSED))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	start_work(&w[0], 1, 100, 0);
+	serve(again, &w[0]);
+	close(again);
+}
+
 static void refuse(int fd)
 {
 	union fair_message m;
@@ -560,6 +612,18 @@ TEST_WITH(a_refused_program_goes_on_when_the_arbiter_is_gone, begin, finish)
 	start_refused(&fds[0]);
 	start_work(&w, 0, 100, 0);
 	wait_work(&w);
+}
+
+TEST_WITH(a_refused_program_goes_on_when_the_arbiter_hangs, begin, finish)
+{
+	int fds[] = { offer(), offer() };
+	struct worker w;
+
+	link_.answer_ns = 2000000 * US;
+	start_refused(&fds[0]);
+	start_work(&w, 0, 100, 0);
+	wait_work(&w);
+	close(fds[1]);
 }
 
 TEST_WITH(junk_from_the_arbiter_opens_the_gate, begin, finish)
