@@ -100,12 +100,13 @@ static int sweep_measure(struct campaign_sets *s, uint32_t value, struct sweep_p
 	return rc;
 }
 
-/* @return whether another point than before is the best */
+/* Of equal ones the nearest to the default: a type that no job runs on keeps it. @return whether
+ * another point than before is the best */
 static bool curve_choose_best(struct sweep_curve *c, uint32_t before)
 {
 	c->best = 0;
 	for (size_t i = 1; i < c->n; i++)
-		if (sweep_product(&c->v[i]) < sweep_product(&c->v[c->best]))
+		if (sweep_product(&c->v[i]) <= sweep_product(&c->v[c->best]))
 			c->best = i;
 	return c->v[c->best].value != before;
 }

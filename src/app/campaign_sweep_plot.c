@@ -1,6 +1,8 @@
 /*
  * campaign_sweep_plot.c - the figure of a sweep: fleet energy against average completion time, a
- * line for each GPU type through its clocks; see campaign_sweep.h.
+ * line for each GPU type through its settings; see campaign_sweep.h.
+ *
+ * All lines meet where every type has its best setting, so the legend names these.
  */
 #include <math.h>
 #include <string.h>
@@ -11,6 +13,10 @@
 
 #define HEIGHT 470.0
 #define LEFT   64.0
+
+#define LEGEND_X       230.0
+#define LEGEND_ROW     18.0
+#define LEGEND_COLUMNS 3
 
 static struct fig_layout layout_of(const struct sweep_curve *curves, size_t n)
 {
@@ -28,7 +34,7 @@ static struct fig_layout layout_of(const struct sweep_curve *curves, size_t n)
 		.height = HEIGHT,
 		.left = LEFT,
 		.right = 16,
-		.top = 30,
+		.top = 12 + LEGEND_ROW * (double)((n + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS),
 		.bottom = 48,
 		.x0 = x0 - 0.05 * (x1 - x0) - 1,
 		.x1 = x1 + 0.10 * (x1 - x0) + 1,
@@ -40,7 +46,6 @@ static struct fig_layout layout_of(const struct sweep_curve *curves, size_t n)
 static void draw_curve(struct fig *f, const struct sweep_curve *c, enum role color,
 		       const char *unit)
 {
-	const struct sweep_point *best = &c->v[c->best];
 	const size_t block = fig_data(f);
 
 	for (size_t i = 0; i < c->n; i++)
@@ -61,8 +66,19 @@ static void draw_curve(struct fig *f, const struct sweep_curve *c, enum role col
 			 "using 1:2 with points pt 7 ps %s lc rgb '%s'",
 			 i == c->best ? "1.3" : "0.6", theme_hex(color));
 	}
-	fig_label(f, fig_x(f, best->fleet_energy_j) + 9, fig_y(f, best->avg_jct_s), ALIGN_LEFT,
-		  FIG_FONT, ROLE_INK, "%u %s", best->value, unit);
+}
+
+/* @return where the next one begins */
+static double draw_legend(struct fig *f, const struct sweep_curve *curves, size_t i, double x,
+			  enum role color, const char *unit)
+{
+	char text[HES_NAME_MAX + 32];
+
+	if (i % LEGEND_COLUMNS == 0)
+		x = LEGEND_X;
+	snprintf(text, sizeof(text), "%s, best %u %s", curves[i].name,
+		 curves[i].v[curves[i].best].value, unit);
+	return fig_legend(f, x, 14 + LEGEND_ROW * (double)(i / LEGEND_COLUMNS), color, text);
 }
 
 int sweep_draw(const char *path, const struct sweep_curve *curves, size_t n, const char *unit,
@@ -70,7 +86,7 @@ int sweep_draw(const char *path, const struct sweep_curve *curves, size_t n, con
 {
 	const struct fig_layout at = layout_of(curves, n);
 	const struct unit energy = unit_energy(at.x1 * 1e3), time = unit_time(at.y1 * 1e6);
-	double x = FIG_WIDTH / 2;
+	double x = LEGEND_X;
 	struct fig f;
 	int rc = fig_begin(&f, &at, err);
 
@@ -85,8 +101,7 @@ int sweep_draw(const char *path, const struct sweep_curve *curves, size_t n, con
 	for (size_t i = 0; i < n; i++) {
 		const enum role color = type_role(i < THEME_TYPES ? i : THEME_TYPES - 1);
 
-		if (*curves[i].name)
-			x = fig_legend(&f, x, 14, color, curves[i].name);
+		x = draw_legend(&f, curves, i, x, color, unit);
 		draw_curve(&f, &curves[i], color, unit);
 	}
 	return fig_save(&f, path, "sweep", "Fleet energy and average completion time by setting",

@@ -428,8 +428,11 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 @test "a sweep finds the clocks and the power limit of least energy x completion time" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --burst --sweep -p static --json --sweep-figure sweep.svg >sweep.json
 	[ "$(jq -c '[.sweep[] | .gpu_type, (.points | length)]' sweep.json)" = '["T4",12,"V100-SXM2-32",12,"A100-SXM-80",12]' ]
-	jq -e 'all(.sweep[]; .clock_mhz == (.points | min_by(.fleet_energy_j * .avg_jct_s).clock_mhz))' sweep.json
+	jq -e 'all(.sweep[]; .clock_mhz == (.points | reverse | min_by(.fleet_energy_j * .avg_jct_s).clock_mhz))' sweep.json
 	[ "$(grep -c 'circle\|<use' sweep.svg)" -ge 36 ]
+	jq -r '.sweep[] | "\(.gpu_type), best \(.clock_mhz) MHz"' sweep.json | while read -r best; do
+		grep -qF "$best" sweep.svg
+	done
 	# The option gives what the sweep found; another clock of a type does not give less.
 	eval "set -- $(jq -r .option sweep.json)"
 	[ "$1" = --static-clocks ]
@@ -437,6 +440,11 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 	jq -es '.[1].policies[0] as $found | all(.[0].sweep[]; .clock_mhz as $c | .points[] | select(.clock_mhz == $c)
 		| (.fleet_energy_j / $found.fleet_energy_j - 1 | fabs) < 1e-6 and (.avg_jct_s / $found.avg_jct_s - 1 | fabs) < 1e-6)' \
 		sweep.json found.json
+	# GPUs that no job runs on keep their default clock.
+	head -2 "$G/jobs.csv" >one.csv
+	"$HESHARE" simulate one.csv "${FLEET[@]}" --burst --sweep -p static --json >one.json
+	jq -e '[.sweep[] | select((.points | map(.fleet_energy_j) | max - min) == 0)]
+		| length == 2 and all(.clock_mhz == .points[-1].clock_mhz)' one.json
 	"$HESHARE" simulate "$G/jobs.csv" "$G/jobs.csv" "${FLEET[@]}" --burst --sweep -p cap:edp-sjf >text
 	[ "$(grep -c ' W  ' text)" = 39 ]
 	[ "$(grep '\*$' text | awk '{ print $1 "=" $2 }' | paste -sd,)" = "$(sed -n 's/^To use it: --power-limits //p' text)" ]

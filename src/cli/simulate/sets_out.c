@@ -53,8 +53,10 @@ void sets_heading(const struct campaign_sets *s)
 	if (s->source) {
 		printf("%zu draw%s of ", s->n, hes_s(s->n));
 		hes_visible_put(stdout, 0, s->source);
+	} else if (s->n > 1) {
+		printf("%zu jobs files", s->n);
 	} else {
-		printf("%zu jobs file%s", s->n, hes_s(s->n));
+		printf("%zu job%s", jobs->n, hes_s(jobs->n));
 	}
 	printf(", %s, on %zu GPU%s (", burst ? "all at time 0" : "as they arrive", s->v[0].fleet.n,
 	       hes_s(s->v[0].fleet.n));
