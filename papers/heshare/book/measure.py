@@ -37,6 +37,8 @@ RIVALS = [
     "muserve:edp-sjf",
     "batchdvfs:edp-sjf",
     "mps-equal:edp-sjf",
+    "static:edp-sjf",
+    "static-equal:edp-sjf",
     "exclusive:edp-sjf",
     "pwr:shared",
 ]
