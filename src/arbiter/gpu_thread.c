@@ -32,7 +32,8 @@
 struct gpu_thread {
 	struct gpu_thread_config c;
 	pthread_t thread;
-	struct hes_guard *guard; /* from the first clock on */
+	struct hes_guard *guard; /* it has the claim of the GPU */
+	bool clocks;             /* one has been set, or tried */
 	struct hes_store *store; /* NULL: none */
 	struct hes_gauge gauge;
 	unsigned left_out; /* said so far */
@@ -170,16 +171,11 @@ static int guard_begin(struct gpu_thread *t, struct hes_err *err)
 
 static int clock_set(struct gpu_thread *t, uint32_t mhz, struct hes_err *err)
 {
-	int rc = 0;
-
-	if (!t->guard && !mhz)
+	if (!t->clocks && !mhz)
 		return 0;
-	if (!t->guard)
-		rc = guard_begin(t, err);
-	else if (hes_guard_renew(t->guard, err) < 0)
-		rc = -EPIPE;
-	if (rc)
-		return rc;
+	t->clocks = true;
+	if (hes_guard_renew(t->guard, err) < 0)
+		return -EPIPE;
 	return mhz ? hes_guard_lock_clock(t->guard, t->c.devices, t->c.index, mhz, err)
 		   : hes_guard_unlock_clock(t->guard, t->c.devices, t->c.index, err);
 }
@@ -273,7 +269,6 @@ static void *thread_run(void *ctx)
 	struct gpu_report ready = { .kind = REPORT_READY };
 	struct gpu_order o;
 
-	folder_undo(t);
 	store_open(t);
 	ready.refresh_ns = refresh_find(t);
 	hes_gauge_begin(&t->gauge, hes_device_most_mw(t->c.devices, t->c.index) * 1e-3,
@@ -298,11 +293,19 @@ int gpu_thread_start(const struct gpu_thread_config *c, struct gpu_thread **out,
 	t->c = *c;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->changed, NULL);
+	folder_undo(t);
+	rc = guard_begin(t, err);
+	if (rc) {
+		free(t);
+		hes_fail_in(err, "GPU %zu", c->index);
+		return rc;
+	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&t->thread, NULL, thread_run, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
+		hes_guard_finish(t->guard, NULL);
 		free(t);
 		return hes_fail(err, -rc, "no thread for GPU %zu: %s", c->index, strerror(rc));
 	}

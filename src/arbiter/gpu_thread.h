@@ -40,7 +40,10 @@ struct gpu_report {
 	char text[256]; /* of REPORT_CLOCK and REPORT_SENTENCE */
 };
 
-/** Strings of @c must outlive the thread. @return 0; -ENOMEM, -EAGAIN */
+/**
+ * Claim the GPU until gpu_thread_stop(), and start its thread. Strings of @c must outlive it.
+ * @return 0; -EBUSY another program has the GPU; -EACCES, -EIO no guard; -ENOMEM, -EAGAIN
+ */
 int gpu_thread_start(const struct gpu_thread_config *c, struct gpu_thread **out,
 		     struct hes_err *err);
 /** @return false: there are too many orders already */

@@ -30,8 +30,9 @@ struct arbiter_server_config {
 
 /**
  * Serve until SIGINT or SIGTERM. Then clocks are set back and the socket is gone.
- * @return 0; -EADDRINUSE another arbiter serves at the socket; -EIO, -ETIMEDOUT a clock could not
- * be set back; -ENODEV, -ENOMEM, ...
+ * @return 0; -EADDRINUSE another arbiter serves at the socket; -EBUSY a run, a profile or another
+ * arbiter has one of the GPUs; -EIO, -ETIMEDOUT a clock could not be set back; -ENODEV, -ENOMEM,
+ * ...
  */
 int arbiter_serve(const struct arbiter_server_config *c, struct hes_err *err);
 

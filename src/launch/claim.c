@@ -64,11 +64,12 @@ int hes_claim_gpu(struct hes_claims *c, const char *uuid, struct hes_err *err)
 	rc = take_name(fd, uuid);
 	if (rc) {
 		close(fd);
-		return hes_fail(
-			err, rc,
-			rc == -EBUSY ? "GPU %s is in use by another run or profile on this machine"
-				     : "GPU %s: it cannot be claimed: %s",
-			uuid, strerror(-rc));
+		return hes_fail(err, rc,
+				rc == -EBUSY
+					? "GPU %s is in use by another run, profile or "
+					  "heshare fair serve on this machine; it has one at a time"
+					: "GPU %s: it cannot be claimed: %s",
+				uuid, strerror(-rc));
 	}
 	snprintf(c->v[c->n].uuid, sizeof(c->v[c->n].uuid), "%s", uuid);
 	c->v[c->n++].fd = fd;

@@ -91,7 +91,7 @@ int hes_guard_unregister(struct hes_guard *g, const struct hes_undo *d, struct h
 
 /**
  * Claim the GPU @uuid on this machine until the guard has restored it and ended.
- * @return 0; -EBUSY another run or profile has it; else as hes_guard_register()
+ * @return 0; -EBUSY another run, profile or arbiter has it; else as hes_guard_register()
  */
 int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err);
 

@@ -135,6 +135,26 @@ in_lab() {
 	grep -qx x run/fair.sock
 }
 
+@test "a GPU has one master: an arbiter, a run or a profile" {
+	printf 'id,command\nwaits,until [ -e go ]; do sleep 0.05; done\n' >jobs.csv
+	in_lab <<-'END'
+		serve
+		heshare run jobs.csv --gpus 0; echo "run $?"
+		heshare fair profile --tenant a --gpus 0 -- true; echo "profile $?"
+		heshare fair serve --gpus 0 --socket "$PWD/other/fair.sock"; echo "serve $?"
+		heshare run jobs.csv --gpus 1 >run.log 2>&1 & job=$!
+		until [ -e jobs.run/waits.log ]; do sleep 0.05; done
+		heshare fair serve --gpus 1 --socket "$PWD/other/fair.sock"; echo "serve $?"
+		: >go
+		wait $job; echo "run $?"
+		kill $arbiter; wait $arbiter
+		heshare run jobs.csv --gpus 0 >run.log 2>&1; echo "run $?"
+	END
+	[ "$status" -eq 0 ]
+	[ "${lines[*]}" = "run 1 profile 1 serve 1 serve 1 run 0 run 0" ]
+	[ "$(grep -c "GPU GPU-[^ ]* is in use by another run, profile or heshare fair serve on this machine; it has one at a time" <<<"$stderr")" = 4 ]
+}
+
 @test "a tenant's clock is set in its leases, and set back whatever happens to the arbiter" {
 	in_lab <<-'END'
 		serve --profile-for 0

@@ -579,7 +579,7 @@ d.execute(\"COMMIT\")"; wait'
 	lab 20 bash -c 'heshare run batches.json -c "$gated" >/dev/null & sh await 1
 		heshare run open.json -c "$task" --store other.db; echo $?; : >go; wait'
 	[ "$output" = 1 ]
-	[[ "$stderr" == *"is in use by another run or profile on this machine"* ]]
+	[[ "$stderr" == *"is in use by another run, profile or heshare fair serve on this machine; it has one at a time"* ]]
 	once
 }
 
