@@ -45,7 +45,8 @@ static const struct opt profile_opts[] = {
 static void power_row(struct table *t, const struct hes_tenant_power *p,
 		      const struct fair_service *s)
 {
-	const bool known = s && !isnan(s->mean_us);
+	const struct fair_service none = { .mean_us = NAN }, *measured = s ? s : &none;
+	const bool known = !isnan(measured->mean_us);
 	char when[20];
 
 	cli_format_when(p->at_us, when);
@@ -59,9 +60,9 @@ static void power_row(struct table *t, const struct hes_tenant_power *p,
 		cell_real("cv", NULL, 0, p->cv),
 		cell_real("seconds", "s", 1, p->seconds),
 		cell_if(known, cell_real(s ? "launch_us" : NULL, s ? "us/launch" : NULL, 1,
-					 known ? s->mean_us : 0)),
+					 measured->mean_us)),
 		cell_if(known,
-			cell_count(s ? "launches" : NULL, NULL, known ? (int64_t)s->launches : 0)),
+			cell_count(s ? "launches" : NULL, NULL, (int64_t)measured->launches)),
 		cell_count("at_us", NULL, p->at_us),
 		cell_text(NULL, "measured, UTC", when),
 	};

@@ -90,8 +90,8 @@ static const struct opt run_opts[] = {
 	{ .name = "program", .kind = OPT_FILE, AT(program), .arg = "FILE",
 	  .help = "heshare on the nodes, if it is not this program's file" },
 	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
-	  .help = "predictor of heshare train, for jobs of a file, added jobs and what a node left; "
-		  "without it, one trained on the store's samples" },
+	  .help = "predictor of heshare train, for jobs of a file, added jobs and what a node "
+		  "left; without it, one trained on the store's samples" },
 	{ .name = "before-end", .kind = OPT_DOUBLE, AT(before_end_s), .arg = "S", .def = "60",
 	  .max = 1e6,
 	  .help = "in a Slurm job: stop in order so long before its time limit, seconds" },
