@@ -8,6 +8,7 @@
 #ifndef HESHARE_POINT_H
 #define HESHARE_POINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +27,7 @@ struct hes_point {
 	uint32_t clock_mhz; /* that was locked; 0: none, and the GPU held held_mhz */
 	char co_runners[HES_CO_RUN_TEXT_MAX]; /* the others, "NAME/BATCH@SHARE" sorted, commas
 						 between them; "" alone */
-	char command[HES_POINT_COMMAND];      /* what ran */
+	char command[HES_POINT_COMMAND];      /* what ran; hes_point_command() */
 	char progress[HES_JOB_PROGRESS + 1];  /* pattern that counted its iterations; "": none */
 	/* Of the job. */
 	double iteration_us;
@@ -77,6 +78,13 @@ int hes_points_load(const char *path, struct hes_points *out, struct hes_err *er
 /** Write one; @path "-" is standard output. The file is written completely or not at all. @return
  * 0; -errno of creating or writing it */
 int hes_points_save(const char *path, const struct hes_points *p, struct hes_err *err);
+/**
+ * @command as a point has it: one line of text, cut to fit, with "{iterations}" in place of the
+ * number @iterations, if that stands in it once. @iterations 0, 1: the number stays
+ */
+void hes_point_command(const char *command, uint64_t iterations, char out[HES_POINT_COMMAND]);
+/** Whether two commands of points differ at most in "exec", {iterations} and its option. */
+bool hes_point_same_command(const char *a, const char *b);
 /** Free what they hold and clear them. */
 void hes_points_free(struct hes_points *p);
 

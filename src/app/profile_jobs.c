@@ -329,6 +329,7 @@ static int check_commands(const struct profile_jobs *j, const struct hes_points 
 {
 	for (size_t i = 0; i < j->n; i++) {
 		const struct hes_profiled *job = &j->v[i];
+		char old[HES_POINT_COMMAND], new[HES_POINT_COMMAND];
 		const struct hes_point *p = known_point(known, job->workload, job->batch_size);
 
 		if (p && strcmp(p->progress, job->progress) != 0)
@@ -340,7 +341,11 @@ static int check_commands(const struct profile_jobs *j, const struct hes_points 
 				job->workload, job->batch_size,
 				p->progress[0] ? "--progress " : "heshare's own lines or runs",
 				p->progress);
-		if (p && strcmp(p->command, job->command) != 0)
+		if (!p)
+			continue;
+		hes_point_command(p->command, ENDLESS, old);
+		hes_point_command(job->command, job->iterations ? job->iterations : ENDLESS, new);
+		if (!hes_point_same_command(old, new))
 			return hes_fail(err, -EEXIST,
 					"%s at batch size %u is in the store already, as "
 					"\"%.120s\"; this is \"%.120s\": "

@@ -3,8 +3,13 @@
  */
 #include "heshare/point.h"
 
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/utf8.h"
 #include "core/row.h"
 
 #define AT(member) offsetof(struct hes_point, member)
@@ -49,6 +54,93 @@ const struct hes_row_table hes_point_table = {
 	sizeof(columns) / sizeof(columns[0]),
 	sizeof(struct hes_point),
 };
+
+#define ITERATIONS "{iterations}"
+
+/* @return length of @number at @c, where no longer word or number has it; 0: it is not there */
+static size_t number_at(const char *command, const char *c, const char *number)
+{
+	const size_t n = strlen(number);
+	const bool begins = c == command || (!isalnum((unsigned char)c[-1]) && c[-1] != '.');
+
+	return begins && n && strncmp(c, number, n) == 0 && !isalnum((unsigned char)c[n]) &&
+			       c[n] != '.'
+		       ? n
+		       : 0;
+}
+
+static size_t count_number(const char *command, const char *number)
+{
+	size_t found = 0;
+
+	for (const char *c = command; *c; c++)
+		found += number_at(command, c, number) > 0;
+	return found;
+}
+
+void hes_point_command(const char *command, uint64_t iterations, char out[HES_POINT_COMMAND])
+{
+	char number[24] = "";
+	size_t at = 0, n, skip;
+
+	snprintf(number, sizeof(number), "%" PRIu64, iterations);
+	if (iterations < 2 || count_number(command, number) > 1)
+		number[0] = '\0';
+	for (const char *c = command; *c; c += skip) {
+		const size_t digits = number_at(command, c, number);
+		const char *put = digits ? ITERATIONS : c;
+
+		n = digits ? strlen(ITERATIONS) : hes_utf8_character(c, strnlen(c, 4));
+		skip = digits ? digits : n ? n : 1;
+		if (!n || (!digits && hes_utf8_is_control(c))) {
+			put = n ? " " : "?";
+			n = 1;
+		}
+		if (at + n >= HES_POINT_COMMAND)
+			break;
+		memcpy(out + at, put, n);
+		at += n;
+	}
+	out[at] = '\0';
+}
+
+/* Leave out "exec", and words with the number of iterations, with @options also the option before
+ * such a word. */
+static void command_bare(const char *command, bool options, char out[HES_POINT_COMMAND + 1])
+{
+	size_t at = 0, last = 0;
+
+	command += strncmp(command, "exec ", 5) == 0 ? 5 : 0;
+	while (*(command += strspn(command, " "))) {
+		const size_t n = strcspn(command, " ");
+		const char *number = strstr(command, ITERATIONS);
+
+		if (number && number < command + n) {
+			if (options && number == command && out[last] == '-')
+				at = last;
+		} else {
+			last = at;
+			memcpy(out + at, command, n);
+			at += n;
+			out[at++] = ' ';
+		}
+		command += n;
+	}
+	out[at] = '\0';
+}
+
+bool hes_point_same_command(const char *a, const char *b)
+{
+	char bare_a[HES_POINT_COMMAND + 1] = "", bare_b[HES_POINT_COMMAND + 1] = "";
+	bool same = false;
+
+	for (int options = 0; options < 2 && !same; options++) {
+		command_bare(a, options, bare_a);
+		command_bare(b, options, bare_b);
+		same = strcmp(bare_a, bare_b) == 0;
+	}
+	return same;
+}
 
 int hes_points_load(const char *path, struct hes_points *out, struct hes_err *err)
 {

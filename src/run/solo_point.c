@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "measure/gpu_point.h"
 #include "measure/steady.h"
 #include "run/account.h"
@@ -314,25 +313,6 @@ static double start_of_progress(const struct run_task *t, const struct run_obser
 	return fmax(start_us, (double)(use_us - began_us)) * 1e-6;
 }
 
-/* The command as the file of points can hold it. */
-static void put_command(const char *command, char out[HES_POINT_COMMAND])
-{
-	size_t at = 0, n;
-
-	for (const char *c = command; *c; c += n ? n : 1) {
-		n = hes_utf8_character(c, strnlen(c, 4));
-		if (at + n + 1 >= HES_POINT_COMMAND)
-			break;
-		if (!n || hes_utf8_is_control(c)) {
-			out[at++] = n ? ' ' : '?';
-			continue;
-		}
-		memcpy(out + at, c, n);
-		at += n;
-	}
-	out[at] = '\0';
-}
-
 /* From the first work on the GPU to the end. */
 static bool point_of_whole(const struct run_task *t, const struct run_observed *o, double run_s,
 			   struct hes_point *out)
@@ -377,7 +357,7 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 	}
 	snprintf(out->workload, sizeof(out->workload), "%s", t->job->workload);
 	snprintf(out->gpu_type, sizeof(out->gpu_type), "%s", t->gpu->planned->type->name);
-	put_command(t->command, out->command);
+	hes_point_command(t->command, t->job->whole_run ? 0 : t->job->iterations, out->command);
 	if (t->job->progress && !t->job->whole_run)
 		snprintf(out->progress, sizeof(out->progress), "%s", t->job->progress);
 	out->batch_size = t->job->batch_size;

@@ -1,6 +1,7 @@
 /* test_profile.c - profiles and samples: files, look-up, loads. */
 #include <math.h>
 
+#include "heshare/point.h"
 #include "heshare/profile.h"
 #include "heshare/training_range.h"
 #include "unit_test.h"
@@ -17,6 +18,32 @@ static void write_rows(const char *rows)
 	assert_non_null(f);
 	assert_true(fprintf(f, "%s%s", header, rows) > 0);
 	fclose(f);
+}
+
+/* What hes_point_command() gives for a job of 40000 iterations, against another command. */
+static bool same_as_run(const char *ran, const char *other)
+{
+	char command[HES_POINT_COMMAND];
+
+	hes_point_command(ran, 40000, command);
+	return hes_point_same_command(command, other);
+}
+
+TEST(the_number_of_iterations_makes_no_other_command)
+{
+	char command[HES_POINT_COMMAND];
+
+	assert_true(same_as_run("exec ./job.sh net 16 40000", "exec ./job.sh net 16"));
+	assert_true(same_as_run("./job.sh net 16 40000", "exec ./job.sh net 16 {iterations}"));
+	assert_true(same_as_run("./job.sh --steps 40000 net", "./job.sh net"));
+	assert_true(same_as_run("./job.sh --steps=40000 net", "./job.sh net"));
+	assert_true(same_as_run("./job.sh -v 40000", "./job.sh -v"));
+	assert_false(same_as_run("./job.sh net 16 40000", "./job.sh net 32"));
+	assert_false(same_as_run("./job.sh --layers 4000 net", "./job.sh net"));
+	assert_false(same_as_run("./job.sh v40000 net", "./job.sh net"));
+	/* Which of the two is the number of iterations is not known. */
+	hes_point_command("./job.sh net 16\t16\xff", 16, command);
+	assert_string_equal(command, "./job.sh net 16 16?");
 }
 
 TEST(between_two_batch_sizes_a_profile_is_interpolated)
