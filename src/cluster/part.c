@@ -16,6 +16,7 @@
 
 #define STORE_WAIT_MS 5000
 #define GAP_MAX_S     1e9
+#define CLOCK_MAX_MHZ 1e6
 #define LIVE_S        20 /* a runner that has written nothing for so long is not alive */
 
 struct part *part_add(struct head *h, const char *node, unsigned round, uint64_t key)
@@ -173,7 +174,9 @@ static int copy_rows(const struct head *h, const struct part *p, const struct ro
 	struct hes_journal *j = h->q->journal;
 	int rc;
 
-	for (size_t i = 0; i < r->n_jobs; i++) {
+	/* The plan that the run began with counts from the start of the run: what the nodes take
+	 * to start is a difference to it. */
+	for (size_t i = 0; p->round > 1 && i < r->n_jobs; i++) {
 		r->jobs[i].planned_start_us += offset_us;
 		r->jobs[i].planned_end_us += offset_us;
 	}
@@ -310,6 +313,26 @@ static uint32_t observed_gpus(const json_t *doc, const char *key, const struct p
 	return n > 0 && (size_t)n <= p->n_gpus ? (uint32_t)n : 0;
 }
 
+/* Mean clocks of jobs whose last place is that of the report. */
+static void observed_clocks(const struct head *h, const json_t *doc, struct hes_run_report *out)
+{
+	const json_t *jobs = json_object_get(doc, "jobs"), *row;
+	size_t i;
+
+	json_array_foreach(jobs, i, row) {
+		const char *id = json_string_value(json_object_get(row, "job")),
+			   *gpu = json_string_value(json_object_get(row, "gpu"));
+		const double mhz = json_number_value(json_object_get(row, "mean_clock_mhz"));
+		const long at = id ? head_find_job(h, id) : -1;
+		const struct hes_run_job *j = at < 0 ? NULL : &out->jobs[at];
+
+		if (!j || !gpu || strcmp(j->gpu, gpu) != 0 || !(mhz > 0 && mhz < CLOCK_MAX_MHZ))
+			continue;
+		out->records[at].clock_mhz = mhz;
+		out->records[at].clock_s = (double)(j->end_us - j->start_us) * 1e-6;
+	}
+}
+
 void part_add_observed(const struct head *h, struct hes_run_report *out)
 {
 	for (size_t i = 0; i < h->n_parts; i++) {
@@ -322,6 +345,7 @@ void part_add_observed(const struct head *h, struct hes_run_report *out)
 			continue;
 		out->clocks_refused += observed_gpus(doc, "clocks_refused", p);
 		out->clocks_missed += observed_gpus(doc, "clocks_missed", p);
+		observed_clocks(h, doc, out);
 		gap_s = json_number_value(json_object_get(doc, "longest_gap_s"));
 		out->longest_gap_s = gap_s > out->longest_gap_s && gap_s < GAP_MAX_S
 					     ? gap_s

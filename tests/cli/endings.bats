@@ -172,6 +172,10 @@ lab() { # SPEED SCRIPT
 		jq -e '.jobs_early == 1 and .jobs_done == 1 and (.jobs[0] | .state == "ended early" and .failure.seen == "its last progress line says 500 of 1500 iterations")' $file.json
 	done
 	jq -e '.jobs_done == 2 and .state == "done"' third.json
+	# The runners begin later than the run: the times that were planned stay as they were.
+	jq -se '.[0].predicted as $p | .[1].planned | .makespan_s * 1e6 / $p.makespan_us, .fleet_j / $p.fleet_energy_j | . - 1 | fabs < 1e-6' plan.json first.json
+	jq -e '.jobs[1].mean_clock_mhz > 0' first.json
+	jq -e '.jobs[0].mean_clock_mhz > 0' third.json
 }
 
 @test "a jobs file that changed before --resume: what differs is named, and counts where the file is named" {
