@@ -11,13 +11,12 @@
 #include "app/catalogue.h"
 #include "app/jobs_changed.h"
 #include "app/jobs_load.h"
-#include "app/policy_program.h"
+#include "app/planner.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cluster/slurm.h"
 #include "heshare/job.h"
 #include "heshare/plan.h"
-#include "heshare/policy.h"
 
 #define STORE_WAIT_MS 2000
 #define IDS_MAX_BYTES 65536
@@ -42,13 +41,13 @@ static int check_file(const char *option, const char *name, struct hes_err *err)
 
 static int check_planning(const struct pilot_opts *o, struct hes_err *err)
 {
-	const char *name = o->policy ? o->policy : "joint", *prefer;
-	const struct hes_policy *policy =
-		policy_program_is(name) ? NULL : hes_policy_parse(name, &prefer, err);
-	int rc = policy || policy_program_is(name) ? 0 : -ENOENT;
+	const struct hes_app_planner_options options = { .policy = o->policy,
+							 .prefer = o->prefer,
+							 .budget = o->budget };
+	struct hes_app_planner planner = { .o = &options };
+	int rc = hes_app_planner_check(&planner, err);
 
-	if (policy && o->prefer && !hes_policy_preference(policy, o->prefer, err))
-		rc = hes_fail_in(err, "--prefer");
+	hes_app_planner_close(&planner);
 	if (!rc)
 		rc = check_file("predictor", o->predictor, err);
 	if (!rc)

@@ -157,6 +157,14 @@ setup() {
 	[ "$output" = 'heshare pilot: --gpus-per-node: "a100:0" is no GPU' ]
 	run -2 "$HESHARE" pilot jobs.csv --policy nope -- true
 	[[ "$output" == *'"nope"'* ]]
+	# What heshare plan would refuse in the Slurm job is refused before.
+	for options in '--policy joint:energy --prefer energy' '--policy exec:x --prefer energy' '--budget x' \
+		'--policy exclusive --budget 1s'; do
+		run -2 "$HESHARE" plan jobs.csv $options
+		refused=${output#heshare plan: }
+		run -2 "$HESHARE" pilot jobs.csv $options -- true
+		[ "$output" = "heshare pilot: $refused" ]
+	done
 	run -2 "$HESHARE" pilot jobs.csv --predictor none -- true
 	[ "$output" = "heshare pilot: --predictor: none: No such file or directory" ]
 	run -1 "$HESHARE" pilot jobs.csv -- './x {foo}'
