@@ -17,7 +17,6 @@ struct run_baseline {
 	 * the shortest first. */
 	bool has_times;
 	struct hes_totals alone;
-	struct hes_store_profiling profiling; /* of the jobs of the run; the caller's to set */
 };
 
 /** @param jobs  of the plan; jobs that were added have no estimate. @return 0; -ENOMEM */

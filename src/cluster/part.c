@@ -319,7 +319,8 @@ static void observed_clocks(const struct head *h, const json_t *doc, struct hes_
 	const json_t *jobs = json_object_get(doc, "jobs"), *row;
 	size_t i;
 
-	json_array_foreach(jobs, i, row) {
+	json_array_foreach(jobs, i, row)
+	{
 		const char *id = json_string_value(json_object_get(row, "job")),
 			   *gpu = json_string_value(json_object_get(row, "gpu"));
 		const double mhz = json_number_value(json_object_get(row, "mean_clock_mhz"));

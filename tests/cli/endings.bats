@@ -178,6 +178,14 @@ lab() { # SPEED SCRIPT
 	jq -e '.jobs[0].mean_clock_mhz > 0' third.json
 }
 
+@test "what profiling took cannot be read at the end: not known, and the exit status is 1" {
+	lab 10 'heshare run long.json -c "sqlite3 -cmd \".timeout 5000\" $PWD/store.db \"ALTER TABLE origins RENAME TO other\"; exec $work 1500"; echo $?'
+	[ "${lines[-1]}" = 1 ]
+	[[ "$stderr" == *"no such table: origins"* ]]
+	[[ "$output" =~ "profiling, once "+"none  not known"$'\n'"  its GPU time "+"none  not known" ]]
+	jq -e '.jobs_done == 2 and .baseline.jobs_done == 2 and .baseline.profiling == null' long.run/report.json
+}
+
 @test "a jobs file that changed before --resume: what differs is named, and counts where the file is named" {
 	sed '1s/$/,command/; s/^a.*/&,exit 3/; s/^b.*/&,exec vgpu-task --workload resnet50 --batch 16 --iterations 1500/' \
 		jobs.csv >with.csv

@@ -172,11 +172,15 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 		.json = o->json,
 		.early_ok = o->early_ok,
 	};
+	struct hes_store_profiling profiling;
 	struct hes_err err;
+	int status = 0;
 
-	if (hes_app_run_profiling(&in->run, &e.profiling, &err))
-		cli_fail("run", &err);
-	return run_ending_tell(&e, r, more);
+	if (hes_app_run_profiling(&in->run, &profiling, &err))
+		status = cli_fail("run", &err);
+	else
+		e.profiling = &profiling;
+	return run_ending_tell(&e, r, more) || status;
 }
 
 /* When to stop because of the time limit of a Slurm job, by the monotonic clock; 0: never. A head

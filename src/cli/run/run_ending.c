@@ -22,27 +22,57 @@
 #include "cli/run/run_report.h"
 #include "cli/run/run_shown.h"
 
+/* @param p  NULL: it could not be read */
 static void profiling_row(struct table *t, const struct hes_store_profiling *p, const char *what,
 			  const char *amount)
 {
+	const char *shown = !p                         ? "not known"
+			    : !p->origins              ? "none"
+			    : p->unknown == p->origins ? "not measured"
+						       : amount;
 	const struct cell row[] = {
 		cell_text(NULL, "", what),
 		cell_shown(cell_count(NULL, "estimated", 0), "none"),
-		cell_shown(cell_count(NULL, "measured", 0), !p->origins ? "none"
-							    : p->unknown < p->origins
-								    ? amount
-								    : "not measured"),
+		cell_shown(cell_count(NULL, "measured", 0), shown),
 		cell_shown(cell_count(NULL, "", 0), ""),
 	};
 
 	TABLE_ROW(t, row);
 }
 
+static void profiling_rows(struct table *t, const struct hes_store_profiling *p)
+{
+	char energy[HES_QUANTITY_MAX] = "", time[HES_QUANTITY_MAX] = "";
+
+	if (p) {
+		hes_energy_text(energy, p->cost.energy_j * 1e3);
+		hes_time_text(time, p->cost.gpu_s * 1e6);
+	}
+	profiling_row(t, p, "profiling, once", energy);
+	profiling_row(t, p, "its GPU time", time);
+}
+
+static void estimate_rows(struct table *t, const struct run_baseline *b,
+			  const struct hes_run_report *r)
+{
+	if (b->energies)
+		run_report_compare(t, "energy of these jobs", "estimated", (double)b->alone_mj,
+				   (double)b->measured_mj, hes_energy_text, true);
+	if (!b->has_times)
+		return;
+	run_report_compare(t, "average completion", "estimated", b->alone.avg_jct_us,
+			   r->measured.avg_jct_us, hes_time_text, true);
+	run_report_compare(t, "last job", "estimated", (double)b->alone.makespan_us,
+			   (double)r->measured.makespan_us, hes_time_text, true);
+	run_report_compare(t, "fleet energy", "estimated", (double)b->alone.fleet_energy_mj,
+			   (double)r->measured.fleet_energy_mj, hes_energy_text, r->has_energy);
+}
+
 /* Rows "what, estimated, measured" behind the report; one sentence where nothing is known. */
-static void baseline_text(FILE *f, const struct run_baseline *b, const struct hes_run_report *r)
+static void baseline_text(FILE *f, const struct run_baseline *b,
+			  const struct hes_store_profiling *p, const struct hes_run_report *r)
 {
 	const size_t n = b->profiled + b->modelled;
-	char energy[HES_QUANTITY_MAX], time[HES_QUANTITY_MAX];
 	struct table t = { 0 };
 
 	if (!r->done)
@@ -58,33 +88,20 @@ static void baseline_text(FILE *f, const struct run_baseline *b, const struct he
 		"\nagainst one job per GPU at the default clock, estimated for %zu of %zu job%s "
 		"(%zu by profiles, %zu by the GPU model)\n",
 		n, r->done, hes_s(r->done), b->profiled, b->modelled);
-	if (b->energies)
-		run_report_compare(&t, "energy of these jobs", "estimated", (double)b->alone_mj,
-				   (double)b->measured_mj, hes_energy_text, true);
-	if (b->has_times) {
-		run_report_compare(&t, "average completion", "estimated", b->alone.avg_jct_us,
-				   r->measured.avg_jct_us, hes_time_text, true);
-		run_report_compare(&t, "last job", "estimated", (double)b->alone.makespan_us,
-				   (double)r->measured.makespan_us, hes_time_text, true);
-		run_report_compare(
-			&t, "fleet energy", "estimated", (double)b->alone.fleet_energy_mj,
-			(double)r->measured.fleet_energy_mj, hes_energy_text, r->has_energy);
-	}
-	profiling_row(&t, &b->profiling, "profiling, once",
-		      hes_energy_text(energy, b->profiling.cost.energy_j * 1e3));
-	profiling_row(&t, &b->profiling, "its GPU time",
-		      hes_time_text(time, b->profiling.cost.gpu_s * 1e6));
+	estimate_rows(&t, b, r);
+	profiling_rows(&t, p);
 	cli_print_table(&t, f, 2);
-	if (b->profiling.unknown && b->profiling.unknown < b->profiling.origins)
-		fprintf(f, "  profiling: %zu of %zu sessions were not measured\n",
-			b->profiling.unknown, b->profiling.origins);
+	if (p && p->unknown && p->unknown < p->origins)
+		fprintf(f, "  profiling: %zu of %zu sessions were not measured\n", p->unknown,
+			p->origins);
 	if (!b->has_times)
 		fputs("  times and fleet energy are not known: not every job is done, has an "
 		      "estimate and has joules\n",
 		      f);
 }
 
-static json_t *baseline_json(const struct run_baseline *b, const struct hes_run_report *r)
+static json_t *baseline_json(const struct run_baseline *b, const struct hes_store_profiling *p,
+			     const struct hes_run_report *r)
 {
 	if (!b->profiled && !b->modelled)
 		return json_null();
@@ -97,7 +114,7 @@ static json_t *baseline_json(const struct run_baseline *b, const struct hes_run_
 		"avg_jct_s", cli_json_maybe(b->has_times, b->alone.avg_jct_us * 1e-6), "makespan_s",
 		cli_json_maybe(b->has_times, (double)b->alone.makespan_us * 1e-6), "fleet_j",
 		cli_json_maybe(b->has_times, (double)b->alone.fleet_energy_mj * 1e-3), "profiling",
-		cli_known_profiling_json(&b->profiling));
+		p ? cli_known_profiling_json(p) : json_null());
 }
 
 static int save_report(const struct hes_run_report *r, json_t *doc, struct hes_err *err)
@@ -155,7 +172,7 @@ static int print_report(const struct run_ending *e, json_t *doc, const struct he
 	errno = 0;
 	if (!e->json) {
 		run_report_text(stdout, r);
-		baseline_text(stdout, b, r);
+		baseline_text(stdout, b, e->profiling, r);
 	} else if (!json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10))) {
 		putchar('\n');
 	}
@@ -181,9 +198,8 @@ int run_ending_tell(const struct run_ending *e, const struct hes_run_report *r, 
 	json_decref(more);
 	if (run_baseline_estimate(cli_app(), r, e->jobs, e->profiles, e->catalogue, &saved, &err))
 		status = cli_fail("run", &err);
-	saved.profiling = e->profiling;
 	if (doc)
-		json_object_set_new(doc, "baseline", baseline_json(&saved, r));
+		json_object_set_new(doc, "baseline", baseline_json(&saved, e->profiling, r));
 	run_clear_line();
 	if (!doc || save_report(r, doc, &err))
 		status = doc ? cli_fail("run", &err) : 1;

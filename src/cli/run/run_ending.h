@@ -12,7 +12,7 @@ struct run_ending {
 	const struct hes_catalogue *catalogue;
 	const struct hes_jobs *jobs;
 	const struct hes_profiles *profiles;
-	struct hes_store_profiling profiling; /* of the jobs */
+	const struct hes_store_profiling *profiling; /* of the jobs; NULL: it could not be read */
 	bool json, early_ok;
 };
 
