@@ -32,13 +32,6 @@ static const struct precision {
 #define N_LOOPS \
 	(2 * sizeof(precisions) / sizeof(precisions[0])) /* of a network, with both styles */
 
-void hes_inference_name(char name[HES_NAME_MAX], const char *network, const char *precision,
-			enum hes_style style)
-{
-	snprintf(name, HES_NAME_MAX, "%.33s-%.6s%s", network, precision,
-		 style == HES_STYLE_GRAPHS ? "-graphs" : "");
-}
-
 static struct hes_workload loop_of(struct hes_workload w, const struct precision *p,
 				   enum hes_style style)
 {

@@ -16,12 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
-
-#define FORMAT       "heshare measured GPU"
-#define VERSION      1
-#define MAX_GPU_JSON (1 << 20)
-
 /* gpu.json, for messages. */
 struct json_reader {
 	const char *path;
@@ -47,75 +41,14 @@ static double json_number_of(struct json_reader *j, const json_t *o, const char 
 	return j->rc ? fallback : x;
 }
 
-static int parse_json(const char *path, json_t **out, struct hes_err *err)
-{
-	json_error_t why;
-	size_t len;
-	char *text;
-	int rc = hes_file_check_plain(path, err);
-
-	if (!rc)
-		rc = hes_file_slurp(path, MAX_GPU_JSON, &text, &len, err);
-	if (rc)
-		return rc;
-	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
-	free(text);
-	return *out ? 0 : hes_fail(err, -EINVAL, "%s:%d: %s", path, why.line, why.text);
-}
-
-static int check_format(const char *path, const json_t *doc, bool tests, struct hes_err *err)
-{
-	const char *format = json_string_value(json_object_get(doc, "format"));
-	const json_t *version = json_object_get(doc, "version"),
-		     *test = json_object_get(doc, "test");
-
-	if (!format || strcmp(format, FORMAT))
-		return hes_fail(err, -EINVAL, "%s: format: \"" FORMAT "\" is needed", path);
-	if (!json_is_integer(version) || json_integer_value(version) != VERSION)
-		return hes_fail(err, -EINVAL, "%s: version: this program reads version %d", path,
-				VERSION);
-	if (test && !json_is_boolean(test))
-		return hes_fail(err, -EINVAL, "%s: test: true or false is needed", path);
-	if (json_is_true(test) && !tests)
-		return hes_fail(err, -EINVAL,
-				"%s: test: true, so this is a recording and no measured GPU; it is "
-				"taken with --tests alone",
-				path);
-	return 0;
-}
-
-/* A folder without the key was measured with eager programs, as bench/gpu/measure runs them. */
-static int read_style(const char *path, const json_t *doc, enum hes_style *out, struct hes_err *err)
-{
-	const json_t *style = json_object_get(doc, "style");
-	const char *text = style ? json_string_value(style) : "eager";
-
-	if (!text || (strcmp(text, "eager") && strcmp(text, "graphs")))
-		return hes_fail(err, -EINVAL, "%s: style: \"eager\" or \"graphs\" is needed", path);
-	*out = strcmp(text, "graphs") ? HES_STYLE_EAGER : HES_STYLE_GRAPHS;
-	return 0;
-}
-
 /* The GPU's own figures, then those of its type. */
-static int read_gpu(const struct hes_catalogue *c, const char *path, const json_t *doc,
+static int read_gpu(const char *path, const json_t *doc, const struct hes_gpu_type *g,
 		    struct hes_gpu_type *out, struct hes_err *err)
 {
 	const json_t *gpu = json_object_get(doc, "gpu");
-	const char *type = json_string_value(json_object_get(gpu, "gpu_type"));
-	const char *name = json_string_value(json_object_get(gpu, "name"));
-	const struct hes_gpu_type *g = type ? hes_gpu_type_find(c, type, err) : NULL;
 	struct json_reader j = { path, err, 0 };
-	struct hes_gpu_type own;
+	struct hes_gpu_type own = *g;
 
-	if (!type)
-		return hes_fail(
-			err, -ENOENT,
-			"%s: gpu_type: \"%.80s\" is no type of the catalogue; give it a row "
-			"there (`heshare gpus` lists them) and write that row's name here",
-			path, name ? name : "a GPU without a name");
-	if (!g)
-		return hes_fail_in(err, "%s: gpu_type", path);
-	own = *g;
 	own.sm_count = (uint32_t)json_number_of(&j, gpu, "sm_count", 1, 10000, g->sm_count);
 	own.l2_kib = (uint32_t)json_number_of(&j, gpu, "l2_kib", 16, 16777216, g->l2_kib);
 	own.memory_mib =
@@ -180,25 +113,20 @@ static int observe_gpu(const struct hes_model *m, const struct hes_catalogue *c,
 		       bool tests, struct hes_observations *out, struct hes_err *err)
 {
 	char path[PATH_MAX + 16], name[HES_NAME_MAX];
-	enum hes_style style = HES_STYLE_EAGER;
+	struct hes_measured_about about;
 	struct hes_gpu_type gpu;
-	json_t *doc = NULL;
-	int rc;
+	int rc = hes_measured_about_load(dir, c, tests, &about, err);
 
+	if (rc)
+		return rc;
 	snprintf(path, sizeof(path), "%s/gpu.json", dir);
-	rc = parse_json(path, &doc, err);
-	if (!rc)
-		rc = check_format(path, doc, tests, err);
-	if (!rc)
-		rc = read_style(path, doc, &style, err);
-	if (!rc)
-		rc = read_gpu(c, path, doc, &gpu, err);
-	json_decref(doc);
+	rc = read_gpu(path, about.doc, about.type, &gpu, err);
+	json_decref(about.doc);
 	if (!rc)
 		rc = name_gpu(dir, name, err);
 	if (!rc)
 		rc = add_gpu(out, name, gpu.name, err);
-	return rc ? rc : hes_observe_tables(m, dir, &gpu, style, out, err);
+	return rc ? rc : hes_observe_tables(m, dir, &gpu, about.style, out, err);
 }
 
 static bool is_gpu(const char *dir)

@@ -5,11 +5,8 @@
 #ifndef TOOLS_MEASURED_H
 #define TOOLS_MEASURED_H
 
+#include "core/measured_about.h"
 #include "measured/observe.h"
-
-/** How a program issues its kernels: one by one, or as one captured graph, so that the host has
- * nothing to do. */
-enum hes_style { HES_STYLE_EAGER, HES_STYLE_GRAPHS };
 
 /**
  * Add the observations of the measured GPU in @dir, or of every folder in it that holds
@@ -33,11 +30,6 @@ int hes_observe_tables(const struct hes_model *m, const char *dir, const struct 
  */
 bool hes_held_back_alone(const char *workload, uint32_t share_pct, bool locked_clock);
 bool hes_held_back_pair(const char *one, const char *two);
-
-/** The workload that a network in "fp16", "fp32" or "tf32" is in bench/gpu/measure:
- * "resnet50-fp16", with graphs "resnet50-fp16-graphs". */
-void hes_inference_name(char name[HES_NAME_MAX], const char *network, const char *precision,
-			enum hes_style style);
 
 /**
  * Add those workloads of every network of the testbed that the model does not have yet, derived

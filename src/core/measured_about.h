@@ -1,0 +1,41 @@
+/*
+ * measured_about.h - gpu.json of a folder that bench/gpu/measure wrote (docs/formats/measured.md).
+ *
+ * Its tables are read by who needs them: src/app/measured_points.c, and tools/measured.
+ */
+#ifndef HES_CORE_MEASURED_ABOUT_H
+#define HES_CORE_MEASURED_ABOUT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "heshare/gpu_type.h"
+
+/** How a program issues its kernels: one by one, or as one captured graph, so that the host has
+ * nothing to do. */
+enum hes_style { HES_STYLE_EAGER, HES_STYLE_GRAPHS };
+
+#define HES_NETWORK_MAX 33 /* bytes of a network's name, so that its workload's fits */
+
+struct hes_measured_about {
+	json_t *doc; /* the whole file; json_decref it */
+	enum hes_style style;
+	const struct hes_gpu_type *type; /* of the catalogue */
+};
+
+/**
+ * Read @dir/gpu.json.
+ * @param tests  take a recording or a made-up GPU, too
+ * @param out    written only on success
+ * @return 0; -EINVAL no such document; -ENOENT no file, or a type that the catalogue does not
+ * have; -errno of reading
+ */
+int hes_measured_about_load(const char *dir, const struct hes_catalogue *c, bool tests,
+			    struct hes_measured_about *out, struct hes_err *err);
+
+/** The workload that a network in "fp16", "fp32" or "tf32" is in bench/gpu/measure:
+ * "resnet50-fp16", with graphs "resnet50-fp16-graphs". */
+void hes_inference_name(char name[HES_NAME_MAX], const char *network, const char *precision,
+			enum hes_style style);
+
+#endif
