@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
 #include "app/catalogue.h"
-#include "app/known_folder.h"
-#include "heshare/profiler.h"
 
 struct import {
 	const struct import_request *q;
@@ -42,35 +39,6 @@ static int import_check_types(const struct import *im, const char *path, const s
 	return 0;
 }
 
-static bool is_points(const char *path)
-{
-	struct hes_csv *csv;
-	bool found;
-
-	if (hes_csv_open(path, &csv, NULL))
-		return false;
-	found = hes_csv_find(csv, "windows") >= 0;
-	hes_csv_close(csv);
-	return found;
-}
-
-/* Points come with the profiles and samples that are derived from them. */
-static int import_load_rows(const struct import *im, const char *path, struct app_rows *r,
-			    struct hes_points *points, struct hes_err *err)
-{
-	int rc;
-
-	if (!is_points(path))
-		return app_rows_load(path, r, err);
-	rc = hes_points_load(path, points, err);
-	if (!rc) {
-		rc = hes_points_derive(points, &im->catalogue, &r->profiles, &r->samples, err);
-		if (rc)
-			hes_fail_in(err, "%s", path);
-	}
-	return rc;
-}
-
 /* Profiles of co-runners: from the same folder, else from the store. */
 static int import_load_known(struct import *im, const struct hes_profiles *along,
 			     struct hes_profiles *out, struct hes_err *err)
@@ -88,37 +56,35 @@ static int import_load_known(struct import *im, const struct hes_profiles *along
 
 static int import_one(struct import *im, const char *path, struct hes_err *err)
 {
-	struct app_rows r = { 0 };
-	struct hes_points points = { 0 };
+	struct import_files f = { 0 };
 	struct hes_delivery d = { .source = im->q->source,
 				  .at_us = im->q->at_us,
 				  .name = path,
-				  .profiles = &r.profiles,
-				  .samples = &r.samples,
-				  .points = &points };
+				  .profiles = &f.rows.profiles,
+				  .samples = &f.rows.samples,
+				  .points = &f.points };
 	struct hes_profiles known = { 0 };
 	struct hes_forecast *said = NULL;
 	struct hes_delivered done;
-	int rc = import_load_rows(im, path, &r, &points, err);
+	int rc = import_files_load(path, &im->catalogue, &f, err);
 
 	if (!rc)
-		rc = import_check_types(im, path, &r, err);
+		rc = import_check_types(im, path, &f.rows, err);
 	if (!rc && im->predictor)
-		rc = import_load_known(im, &r.profiles, &known, err);
+		rc = import_load_known(im, &f.rows.profiles, &known, err);
 	if (!rc && im->predictor) {
 		hes_profiles_hold(&known, im->catalogue.types, im->catalogue.n);
-		r.samples.known = &known;
-		rc = app_forecasts(im->predictor, &im->catalogue, &r.samples, &said, err);
+		f.rows.samples.known = &known;
+		rc = app_forecasts(im->predictor, &im->catalogue, &f.rows.samples, &said, err);
 		d.predictor = &im->about;
 		d.forecasts = said;
 	}
 	if (!rc)
 		rc = hes_store_add(im->store, &d, &done, err);
 	if (!rc && im->q->each)
-		im->q->each(im->q->ctx, path, &done);
+		im->q->each(im->q->ctx, path, &f, &done);
 	hes_profiles_free(&known);
-	app_rows_free(&r);
-	hes_points_free(&points);
+	import_files_free(&f);
 	free(said);
 	return rc;
 }

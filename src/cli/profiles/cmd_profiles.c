@@ -9,10 +9,13 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/plural.h"
+#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "cli/profiles/profiles.h"
+
+#define NOT_READ_MAX 20 /* names that are printed */
 
 #define AT(member) .offset = offsetof(struct profiles_opts, member)
 
@@ -94,20 +97,69 @@ struct reported {
 	json_t *list;
 };
 
-static void tell_import(void *ctx, const char *path, const struct hes_delivered *d)
+static size_t left_out_of(const struct import_files *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MEASURED_REASONS; i++)
+		n += f->left_out[i];
+	return n;
+}
+
+static json_t *import_json(const char *path, const struct import_files *f,
+			   const struct hes_delivered *d)
+{
+	json_t *not_read = json_array();
+
+	for (size_t i = 0; i < f->n_not_read; i++) {
+		json_t *name = json_string(f->not_read[i]);
+
+		json_array_append_new(not_read, name ? name : json_string("a name not in UTF-8"));
+	}
+	return json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I, s:I, s:o}",
+			 "from", path, "number", (json_int_t)d->origin, "profiles", "new",
+			 (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
+			 "samples", "new", (json_int_t)d->samples_new, "known",
+			 (json_int_t)d->samples_known, "points", "new", (json_int_t)d->points_new,
+			 "known", (json_int_t)d->points_known, "named",
+			 (json_int_t)d->samples_named, "predicted", (json_int_t)d->forecasts,
+			 "left_out", (json_int_t)left_out_of(f), "not_read", not_read);
+}
+
+/* What is there and was not stored: rows that are no points, and files of other kinds. */
+static void print_not_stored(const char *path, const struct import_files *f)
+{
+	const char *between = ": left out: ";
+
+	if (left_out_of(f))
+		fputs(path, stdout);
+	for (size_t i = 0; i < MEASURED_REASONS; i++)
+		if (f->left_out[i]) {
+			printf("%s%zu row%s %s", between, f->left_out[i], hes_s(f->left_out[i]),
+			       measured_reason_texts[i]);
+			between = ", ";
+		}
+	if (left_out_of(f))
+		putchar('\n');
+	if (!f->n_not_read)
+		return;
+	printf("%s: not read: ", path);
+	for (size_t i = 0; i < f->n_not_read && i < NOT_READ_MAX; i++) {
+		fputs(i ? ", " : "", stdout);
+		hes_visible_put(stdout, 0, f->not_read[i]);
+	}
+	if (f->n_not_read > NOT_READ_MAX)
+		printf(" and %zu more", f->n_not_read - NOT_READ_MAX);
+	putchar('\n');
+}
+
+static void tell_import(void *ctx, const char *path, const struct import_files *f,
+			const struct hes_delivered *d)
 {
 	const struct reported *im = ctx;
 
 	if (im->o->json) {
-		json_array_append_new(im->list,
-				      json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I}",
-						"from", path, "number", (json_int_t)d->origin,
-						"profiles", "new", (json_int_t)d->profiles_new,
-						"known", (json_int_t)d->profiles_known, "samples",
-						"new", (json_int_t)d->samples_new, "known",
-						(json_int_t)d->samples_known, "named",
-						(json_int_t)d->samples_named, "predicted",
-						(json_int_t)d->forecasts));
+		json_array_append_new(im->list, import_json(path, f, d));
 		return;
 	}
 	printf("%s: profiles: %zu new, %zu known; samples: %zu new, %zu known", path,
@@ -119,6 +171,7 @@ static void tell_import(void *ctx, const char *path, const struct hes_delivered 
 	if (im->o->drift.predictor)
 		printf(", %zu predicted", d->forecasts);
 	putchar('\n');
+	print_not_stored(path, f);
 	fflush(stdout);
 }
 
@@ -197,13 +250,14 @@ static const struct command cmd_show = {
 
 static const struct command cmd_import = {
 	.name = "profiles import",
-	.args = "FILE...",
+	.args = "FILE|FOLDER...",
 	.min_args = 1,
 	.max_args = 1000,
-	.summary = "add rows of files",
-	.text = "Adds profiles.csv, samples.csv, a folder with both, or points.csv with the "
-		"profiles and samples that follow from it. A file is added completely or not at "
-		"all. Rows that are in the store are skipped.",
+	.summary = "add rows of files and folders",
+	.text = "Adds profiles.csv, samples.csv, or points.csv with the profiles and samples that "
+		"follow from it; or a folder with them, or one that bench/gpu/measure wrote. Other "
+		"files of a folder are named. A file or folder is added completely or not at all. "
+		"Rows that are in the store are skipped.",
 	.example = "  heshare profiles import lab\n  heshare profiles import --predictor predictor "
 		   "this-week/samples.csv",
 	.opts = import_opts,

@@ -1,0 +1,247 @@
+/*
+ * profiles_files.c - read the files of an import; see profiles_files.h.
+ */
+#include "app/profiles_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "heshare/profiler.h"
+
+static bool is_within(const char *folder, const char *name)
+{
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return stat(path, &st) == 0;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool has_column(const char *path, const char *name)
+{
+	struct hes_csv *csv;
+	bool found;
+
+	if (hes_csv_open(path, &csv, NULL))
+		return false;
+	found = hes_csv_find(csv, name) >= 0;
+	hes_csv_close(csv);
+	return found;
+}
+
+/* A lock at the clock that the job held without one is none. */
+static uint32_t sample_lock(const struct hes_sample *s)
+{
+	return s->clock_mhz == s->task.clock_mhz ? 0 : s->clock_mhz;
+}
+
+static int sample_compare(const void *a, const void *b)
+{
+	const struct hes_sample *x = *(const struct hes_sample *const *)a,
+				*y = *(const struct hes_sample *const *)b;
+	int d = hes_profile_compare(&x->task, &y->task);
+
+	if (!d)
+		d = (x->sm_pct > y->sm_pct) - (x->sm_pct < y->sm_pct);
+	if (!d)
+		d = (sample_lock(x) > sample_lock(y)) - (sample_lock(x) < sample_lock(y));
+	if (!d)
+		d = (x->co_runners.jobs > y->co_runners.jobs) -
+		    (x->co_runners.jobs < y->co_runners.jobs);
+	return d ? d : strcmp(x->co_runner_names, y->co_runner_names);
+}
+
+/* Append the samples of settings that @to does not have. @return 0 or -ENOMEM */
+static int samples_add(struct hes_samples *to, const struct hes_samples *more)
+{
+	const size_t n = to->n;
+	const struct hes_sample **sorted = calloc(n + 1, sizeof(*sorted));
+	struct hes_sample *grown =
+		sorted ? reallocarray(to->v, n + more->n + 1, sizeof(*grown)) : NULL;
+
+	if (grown)
+		to->v = grown;
+	for (size_t i = 0; grown && i < n; i++)
+		sorted[i] = &grown[i];
+	if (grown && n)
+		qsort(sorted, n, sizeof(*sorted), sample_compare);
+	for (size_t i = 0; grown && i < more->n; i++) {
+		const struct hes_sample *s = &more->v[i];
+
+		if (!n || !bsearch(&s, sorted, n, sizeof(*sorted), sample_compare))
+			grown[to->n++] = *s;
+	}
+	free(sorted);
+	return grown ? 0 : -ENOMEM;
+}
+
+static int rows_add(struct app_rows *to, const struct app_rows *more, struct hes_err *err)
+{
+	struct hes_profiles all;
+
+	if (hes_profiles_join(&to->profiles, &more->profiles, &all))
+		return hes_fail(err, -ENOMEM, "out of memory for profiles");
+	hes_profiles_free(&to->profiles);
+	to->profiles = all;
+	return samples_add(&to->samples, &more->samples)
+		       ? hes_fail(err, -ENOMEM, "out of memory for samples")
+		       : 0;
+}
+
+static int points_add(struct hes_points *to, const struct hes_points *more, struct hes_err *err)
+{
+	struct hes_point *grown = reallocarray(to->v, to->n + more->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return hes_fail(err, -ENOMEM, "out of memory for points");
+	memcpy(grown + to->n, more->v, more->n * sizeof(*grown));
+	*to = (struct hes_points){ grown, to->n + more->n };
+	return 0;
+}
+
+/* Profiles and samples that follow from the points. */
+static int import_derive(const char *path, const struct hes_catalogue *c, struct import_files *f,
+			 struct hes_err *err)
+{
+	struct app_rows derived = { 0 };
+	int rc;
+
+	if (!f->points.n)
+		return 0;
+	rc = hes_points_derive(&f->points, c, &derived.profiles, &derived.samples, err);
+	if (rc)
+		return hes_fail_in(err, "%s", path);
+	rc = rows_add(&f->rows, &derived, err);
+	app_rows_free(&derived);
+	return rc;
+}
+
+static bool is_read(const char *folder, const char *name)
+{
+	static const char *const names[] = { "profiles.csv", "samples.csv", "points.csv" };
+	bool known = strcmp(name, "gpu.json") == 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	for (const char *const *t = measured_tables; *t; t++)
+		known = known || strcmp(name, *t) == 0;
+	return known && measured_is_there(folder);
+}
+
+static int by_entry(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int name_not_read(const char *folder, struct import_files *f, struct hes_err *err)
+{
+	struct dirent **list;
+	int n = scandir(folder, &list, NULL, by_entry);
+	bool room;
+
+	if (n < 0)
+		return hes_fail(err, -errno, "%s: %s", folder, strerror(errno));
+	f->not_read = calloc((size_t)n + 1, sizeof(*f->not_read));
+	room = f->not_read;
+	for (int i = 0; i < n; i++) {
+		const char *name = list[i]->d_name;
+		char path[PATH_MAX + NAME_MAX + 2], *entry;
+
+		snprintf(path, sizeof(path), "%s/%s", folder, name);
+		if (room && strcmp(name, ".") && strcmp(name, "..") && !is_read(folder, name)) {
+			room = asprintf(&entry, "%s%s", name, is_folder(path) ? "/" : "") >= 0;
+			if (room)
+				f->not_read[f->n_not_read++] = entry;
+		}
+		free(list[i]);
+	}
+	free(list);
+	return room ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+}
+
+static int import_measured(const char *folder, const struct hes_catalogue *c,
+			   struct import_files *f, struct hes_err *err)
+{
+	struct hes_points points;
+	int rc = measured_points_load(folder, c, &points, f->left_out, err);
+
+	if (rc)
+		return rc;
+	rc = points_add(&f->points, &points, err);
+	hes_points_free(&points);
+	return rc;
+}
+
+static int import_folder(const char *folder, const struct hes_catalogue *c, struct import_files *f,
+			 struct hes_err *err)
+{
+	const bool rows = is_within(folder, "profiles.csv") || is_within(folder, "samples.csv"),
+		   points = is_within(folder, "points.csv"), measured = measured_is_there(folder);
+	char path[PATH_MAX + NAME_MAX + 2];
+	int rc = 0;
+
+	if (!rows && !points && !measured)
+		return hes_fail(err, -ENOENT,
+				"%s: no profiles.csv, samples.csv, points.csv or gpu.json in it",
+				folder);
+	if (rows)
+		rc = app_rows_load(folder, &f->rows, err);
+	snprintf(path, sizeof(path), "%s/points.csv", folder);
+	if (!rc && points)
+		rc = hes_file_check_plain(path, err);
+	if (!rc && points)
+		rc = hes_points_load(path, &f->points, err);
+	if (!rc && measured)
+		rc = import_measured(folder, c, f, err);
+	return rc ? rc : name_not_read(folder, f, err);
+}
+
+static int import_file(const char *path, struct import_files *f, struct hes_err *err)
+{
+	if (has_column(path, "mechanism"))
+		return hes_fail(err, -EINVAL,
+				"%s: a table of a measured GPU; give its folder, with gpu.json",
+				path);
+	return has_column(path, "windows") ? hes_points_load(path, &f->points, err)
+					   : app_rows_load(path, &f->rows, err);
+}
+
+int import_files_load(const char *path, const struct hes_catalogue *c, struct import_files *out,
+		      struct hes_err *err)
+{
+	struct import_files f = { 0 };
+	int rc = is_folder(path) ? import_folder(path, c, &f, err) : import_file(path, &f, err);
+
+	if (!rc)
+		rc = import_derive(path, c, &f, err);
+	if (rc)
+		import_files_free(&f);
+	else
+		*out = f;
+	return rc;
+}
+
+void import_files_free(struct import_files *f)
+{
+	app_rows_free(&f->rows);
+	hes_points_free(&f->points);
+	for (size_t i = 0; i < f->n_not_read; i++)
+		free(f->not_read[i]);
+	free(f->not_read);
+	*f = (struct import_files){ 0 };
+}
