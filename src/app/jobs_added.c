@@ -146,8 +146,6 @@ int jobs_added_plan(const struct hes_policy *policy, const struct hes_request *r
 	if (open && all_known(&q, now))
 		return plan_open(q, now, out, err);
 	if (!policy)
-		return hes_fail(err, -ENOTSUP,
-				"the plan is that of a program, which plans once: new jobs run "
-				"alone, behind those that wait");
+		return hes_fail(err, -ENOTSUP, "the plan is that of a program, which plans once");
 	return plan_behind(policy, q, known, now, open, out, err);
 }

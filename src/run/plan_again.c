@@ -321,7 +321,10 @@ static int planning_take(struct run_replans *p, struct run_planning *g, struct h
 	int rc;
 
 	if (g->rc && !p->failed)
-		run_tell(p->log, "the jobs that wait stay where they are: %s", g->why.msg);
+		run_tell(p->log, "%s: %s",
+			 p->q->waiting_stay ? "new jobs run alone, behind those that wait"
+					    : "the jobs that wait stay where they are",
+			 g->why.msg);
 	p->failed = g->rc != 0;
 	p->due |= p->failed;
 	rc = p->failed ? run_move_jobs(p->places, err)

@@ -132,11 +132,13 @@ static void sum_jobs(struct hes_run_report *out)
 		out->planned = out->part = (struct hes_totals){ 0 };
 }
 
-/* Jobs that were added are not in what the plan has of their GPUs. */
+/* Jobs that were added are not in what the plan has of their GPUs. With one that has no planned
+ * time, nothing is planned for the GPU that compares with what is measured. */
 static void plan_added(struct hes_run_report *out)
 {
 	for (size_t i = 0; i < out->n_jobs; i++) {
 		const struct hes_run_job *j = &out->jobs[i];
+		const bool planned = j->planned_end_us > j->planned_start_us;
 
 		for (size_t k = 0; k < out->n_gpus && j->arrival_us > 0; k++) {
 			struct hes_run_gpu *g = &out->gpus[k];
@@ -144,7 +146,9 @@ static void plan_added(struct hes_run_report *out)
 			if (strcmp(g->gpu, j->gpu) != 0)
 				continue;
 			g->planned_mj += out->records[i].planned_mj;
-			if (g->planned_busy_us && j->planned_end_us > g->planned_busy_us)
+			if (!planned)
+				g->planned_busy_us = 0;
+			else if (g->planned_busy_us && j->planned_end_us > g->planned_busy_us)
 				g->planned_busy_us = j->planned_end_us;
 		}
 	}

@@ -73,12 +73,11 @@ static struct table gpus_table(const struct hes_run_report *r)
 			cell_text("type", "type", g->gpu_type),
 			cell_text("uuid", NULL, g->uuid),
 			cell_if(g->measured, cell_time("busy_s", "busy", (double)g->busy_us)),
-			cell_shown(
-				cell_time("planned_busy_s", "planned", (double)g->planned_busy_us),
-				planned ? NULL : "-"),
+			cell_if(planned,
+				cell_time("planned_busy_s", "planned", (double)g->planned_busy_us)),
 			cell_if(g->measured, cell_energy("busy_j", "energy", (double)g->busy_mj)),
-			cell_shown(cell_energy("planned_j", "planned", (double)g->planned_mj),
-				   planned ? NULL : "-"),
+			cell_if(planned,
+				cell_energy("planned_j", "planned", (double)g->planned_mj)),
 			cell_if(g->measured, cell_energy("idle_j", "idle", (double)g->idle_mj)),
 		};
 
