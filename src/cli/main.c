@@ -80,8 +80,9 @@ static int no_such_sub(const struct command *c, const char *word)
 	for (; n < 32 && c->subs[n]; n++)
 		names[n] = c->subs[n]->name + strlen(c->name) + 1;
 	near = hes_text_nearest(word, names, n);
-	fprintf(stderr, "heshare %s: nothing called \"%.60s\"%s%s%s; there is ", c->name, word,
-		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+	fprintf(stderr, "heshare %s: nothing called \"%.60s\"%s%s%s; there %s ", c->name, word,
+		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "",
+		n == 1 ? "is" : "are");
 	for (size_t i = 0; i < n; i++)
 		fprintf(stderr, "%s%s", names[i], i + 1 < n ? ", " : "\n");
 	return 2;
