@@ -48,7 +48,7 @@ struct measuring {
 	struct hes_store *store;
 	char folder[PATH_MAX];
 	unsigned started;
-	unsigned idle_ends; /* of the command in a row, the GPU never busy meanwhile */
+	unsigned idle_ends; /* runs of the command in a row without GPU work */
 };
 
 static int command_start(struct measuring *m, struct hes_err *err)

@@ -3,10 +3,10 @@
  * predictor.
  *
  * A row is a workload at a batch size on a GPU type. Measured rows come first: those of the store,
- * or of profiles that take their place. Then come the networks that the GPU model knows. What was
- * measured only on other GPU types or at other batch sizes is derived: the model is fitted to the
- * measurements. A job that nobody knows has no row. If its script was measured with other arguments
- * there is a guess of it.
+ * or of profiles that take their place. Then come the networks that the GPU model knows (known.c).
+ * What was measured only on other GPU types or at other batch sizes is derived: the model is fitted
+ * to the measurements (known_derive.c). A job that nobody knows has no row. If its script was
+ * measured with other arguments there is a guess of it (known_runs.c).
  */
 #ifndef HES_APP_KNOWN_H
 #define HES_APP_KNOWN_H

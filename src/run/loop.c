@@ -259,7 +259,6 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 
 static bool run_is_over(const struct runner *r)
 {
-
 	if (r->tasks.running > r->tasks.stuck || r->tasks.n_ended ||
 	    (r->replans.planning && !r->stop.signals))
 		return false;
