@@ -174,13 +174,20 @@ NOT_IN_LIBRARY = re.compile(
 )
 # Streams of a terminal: only a program has one. Files that it passes on are written as any other.
 STREAMS = re.compile(r"\b(stdout|stderr)\b")
+ENVIRONMENT = re.compile(r"\b(environ)\b")
 ALLOWED = {
     ("src/base/file.c", "stdout"),  # the file "-"
     ("src/report/gnuplot.c", "getenv"),  # starts a process, which needs PATH
     ("src/gpu/spawn.c", "_exit"),
     ("src/launch/start_run.c", "_exit"),
-    ("src/launch/wrap.c", "_exit"),
-}  # new processes that could not become a program
+    ("src/launch/wrap.c", "_exit"),  # new processes that could not become a program
+    ("src/app/policy_program.c", "environ"),
+    ("src/cluster/launcher.c", "environ"),
+    ("src/gpu/spawn.c", "environ"),
+    ("src/launch/guard.c", "environ"),
+    ("src/launch/start.c", "environ"),  # what processes that they start inherit
+    ("src/launch/undo_check.c", "environ"),  # the mark that its own process got
+}
 # What is decided depends on data, time and seed alone.
 PURE = {"fair", "partition", "plan", "plan/assign", "policy", "sim"}
 NOT_IN_PURE = re.compile(
@@ -367,6 +374,7 @@ def check_calls(tree):
                     "return a negative errno and a sentence; programs do the rest",
                 ),
                 (STREAMS, True, "tell a listener, or write to a file that the program names"),
+                (ENVIRONMENT, True, "take what the program read from it"),
                 (
                     NOT_IN_PURE,
                     mine in PURE,

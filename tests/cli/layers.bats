@@ -72,11 +72,13 @@ setup() {
 	: >src/core/job.c
 	mkdir src/{app,cluster}
 	printf 'void f(FILE *f) { fprintf(f, "a"); fputs("b", stderr); }\n' >src/app/plan.c
-	printf 'void f(FILE *f) { fputs("b", f); getenv("A"); }\n' >src/cluster/part.c
+	printf 'void f(FILE *f) { fputs("b", f); getenv("A"); }\nchar *g(void) { return environ[0]; }\n' >src/cluster/part.c
+	printf 'char *g(void) { return environ[0]; }\n' >src/cluster/launcher.c
 	check -1
 	[[ "${lines[0]}" == 'src/app/plan.c:1: app uses stderr;'* ]]
 	[[ "${lines[1]}" == 'src/cluster/part.c:1: cluster uses getenv;'* ]]
-	[ "${#lines[@]}" -eq 2 ]
+	[[ "${lines[2]}" == 'src/cluster/part.c:2: cluster uses environ;'* ]]
+	[ "${#lines[@]}" -eq 3 ]
 }
 
 @test "a clock in the simulator is reported" {
