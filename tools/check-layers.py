@@ -145,6 +145,7 @@ HEADERS = {
     "front.h": "core",
     "store.h": "store",
     "tenant_power.h": "store",
+    "tenant_usage.h": "store",
     "drift.h": "predict",
     "draw.h": "model",
     "trace.h": "trace",

@@ -439,9 +439,13 @@ uint64_t arbiter_tick(struct arbiter *a, uint64_t now)
 	return next;
 }
 
-void arbiter_keep_profiles(struct arbiter *a)
+void arbiter_keep(struct arbiter *a, uint64_t now)
 {
+	for (size_t i = 0; i < a->c.n_gpus; i++)
+		lease_account(a, &a->gpus[i], now);
 	for (uint32_t i = 0; i < a->n_tenants; i++)
-		if (a->tenants[i].used)
+		if (a->tenants[i].used) {
 			power_keep(a, &a->tenants[i], 0, 0);
+			usage_keep(a, &a->tenants[i]);
+		}
 }

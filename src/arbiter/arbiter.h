@@ -59,6 +59,13 @@ struct arbiter_profile {
 	double seconds; /* that it was measured over */
 };
 
+/** What a tenant has used since it was kept the last time. */
+struct arbiter_usage {
+	char tenant[FAIR_NAME_MAX];
+	uint32_t uid;
+	double seconds, joules; /* joules below 0: too much was estimated before */
+};
+
 enum arbiter_note_kind {
 	ARBITER_CONNECTED,
 	ARBITER_DISCONNECTED,
@@ -99,6 +106,8 @@ struct arbiter_out {
 	/** Look a profile up; arbiter_profile_found() answers. @return false: there is no store */
 	bool (*find_profile)(void *ctx, size_t gpu, const struct arbiter_profile *p);
 	void (*keep_profile)(void *ctx, size_t gpu, const struct arbiter_profile *p);
+	/** Keep it in the store. @return false: there is none, or no room now */
+	bool (*keep_usage)(void *ctx, size_t gpu, const struct arbiter_usage *u);
 	void (*note)(void *ctx, const struct arbiter_note *n);
 };
 
@@ -137,7 +146,7 @@ void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, cons
 /** @param p  power_w 0: the store has none */
 void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p,
 			   uint64_t now);
-/** Give the store all measurements since the last call. */
-void arbiter_keep_profiles(struct arbiter *a);
+/** Give the store all measurements and all that was used since the last call. */
+void arbiter_keep(struct arbiter *a, uint64_t now);
 
 #endif

@@ -77,6 +77,8 @@ struct tenant {
 	uint64_t owes_ns; /* of tenants of its user that went: charged before its first lease */
 	uint64_t time_ns, leases, lost;
 	double energy_j;
+	uint64_t kept_ns; /* of time_ns and energy_j, what the store has */
+	double kept_j;
 	struct recent recent[RECENT];
 };
 
@@ -170,6 +172,8 @@ void tenant_leave(struct arbiter *a, uint32_t id, uint64_t now);
 /** Charge it the debt of its user's tenants that left. @return whether there was a debt */
 bool tenant_pay(struct arbiter *a, struct tenant *t, uint64_t now);
 void tenants_sweep(struct arbiter *a, uint64_t now);
+/** Give the store what it has used since the last time. */
+void usage_keep(struct arbiter *a, struct tenant *t);
 /** Give the queue the tenant's power and weight. */
 void tenant_change(struct arbiter *a, struct tenant *t);
 /** Clock that its profile is of. */

@@ -16,11 +16,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/trust.h"
-#include "heshare/tenant_power.h"
+#include "heshare/tenant_usage.h"
 #include "launch/guard.h"
 #include "measure/gauge.h"
 
-#define ROOM    128 /* orders, and reports */
+#define ROOM    128  /* reports */
+#define ORDERS  1024 /* at the end there is one for each tenant */
 #define FIND_NS UINT64_C(600000000)
 #define LOOK_NS 2000000
 #define UNKNOWN_NS \
@@ -42,7 +43,7 @@ struct gpu_thread {
 
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
-	struct gpu_order orders[ROOM];
+	struct gpu_order orders[ORDERS];
 	struct gpu_report reports[ROOM];
 	size_t n_orders, first_order, n_reports, first_report;
 	uint64_t busy_ns;
@@ -180,6 +181,13 @@ static int clock_set(struct gpu_thread *t, uint32_t mhz, struct hes_err *err)
 		   : hes_guard_unlock_clock(t->guard, t->c.devices, t->c.index, err);
 }
 
+/* A GPU of no type of the catalogue goes by the driver's name. */
+static void type_name(const struct gpu_thread *t, char out[HES_NAME_MAX])
+{
+	snprintf(out, HES_NAME_MAX, "%.*s", HES_NAME_MAX - 1,
+		 *t->c.info.type ? t->c.info.type : t->c.info.name);
+}
+
 static struct hes_tenant_power power_row(const struct gpu_thread *t,
 					 const struct arbiter_profile *p)
 {
@@ -191,9 +199,7 @@ static struct hes_tenant_power power_row(const struct gpu_thread *t,
 
 	_Static_assert(sizeof(row.tenant) == sizeof(p->tenant), "names of tenants");
 	memcpy(row.tenant, p->tenant, sizeof(row.tenant));
-	/* A GPU of no type of the catalogue goes by the driver's name. */
-	snprintf(row.gpu_type, sizeof(row.gpu_type), "%.*s", (int)sizeof(row.gpu_type) - 1,
-		 *t->c.info.type ? t->c.info.type : t->c.info.name);
+	type_name(t, row.gpu_type);
 	row.at_us = hes_wall_us();
 	return row;
 }
@@ -221,6 +227,20 @@ static void order_keep(struct gpu_thread *t, const struct gpu_order *o)
 		thread_say(t, err.msg);
 }
 
+static void order_usage(struct gpu_thread *t, const struct gpu_order *o)
+{
+	struct hes_tenant_usage row = { .day_us = hes_wall_us(),
+					.uid = o->usage.uid,
+					.seconds = o->usage.seconds,
+					.joules = o->usage.joules };
+	struct hes_err err;
+
+	memcpy(row.tenant, o->usage.tenant, sizeof(row.tenant));
+	type_name(t, row.gpu_type);
+	if (t->store && hes_store_add_tenant_usage(t->store, &row, &err))
+		thread_say(t, err.msg);
+}
+
 static void order_do(struct gpu_thread *t, const struct gpu_order *o)
 {
 	struct gpu_report r = { .tag = o->tag };
@@ -238,6 +258,8 @@ static void order_do(struct gpu_thread *t, const struct gpu_order *o)
 		thread_report(t, &r);
 	} else if (o->kind == ORDER_FIND) {
 		order_find(t, o);
+	} else if (o->kind == ORDER_USAGE) {
+		order_usage(t, o);
 	} else {
 		order_keep(t, o);
 	}
@@ -255,7 +277,7 @@ static bool order_await(struct gpu_thread *t, struct gpu_order *out)
 	is = t->n_orders > 0;
 	if (is) {
 		*out = t->orders[t->first_order];
-		t->first_order = (t->first_order + 1) % ROOM;
+		t->first_order = (t->first_order + 1) % ORDERS;
 		t->n_orders--;
 		t->busy_ns = hes_monotonic_ns();
 	}
@@ -318,9 +340,9 @@ bool gpu_thread_order(struct gpu_thread *t, const struct gpu_order *o)
 	bool room;
 
 	pthread_mutex_lock(&t->lock);
-	room = t->n_orders < ROOM && !t->stopping;
+	room = t->n_orders < ORDERS && !t->stopping;
 	if (room)
-		t->orders[(t->first_order + t->n_orders++) % ROOM] = *o;
+		t->orders[(t->first_order + t->n_orders++) % ORDERS] = *o;
 	pthread_cond_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 	return room;

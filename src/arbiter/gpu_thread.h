@@ -25,10 +25,11 @@ struct gpu_thread_config {
 };
 
 struct gpu_order {
-	enum { ORDER_ENERGY, ORDER_CLOCK, ORDER_FIND, ORDER_KEEP } kind;
+	enum { ORDER_ENERGY, ORDER_CLOCK, ORDER_FIND, ORDER_KEEP, ORDER_USAGE } kind;
 	uint64_t tag;
 	uint32_t mhz;
 	struct arbiter_profile profile;
+	struct arbiter_usage usage;
 };
 
 struct gpu_report {

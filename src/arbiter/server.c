@@ -136,6 +136,14 @@ static void server_keep_profile(void *ctx, size_t gpu, const struct arbiter_prof
 		server_order(ctx, gpu, &(struct gpu_order){ .kind = ORDER_KEEP, .profile = *p });
 }
 
+static bool server_keep_usage(void *ctx, size_t gpu, const struct arbiter_usage *u)
+{
+	struct server *s = ctx;
+
+	return s->c->store &&
+	       server_order(s, gpu, &(struct gpu_order){ .kind = ORDER_USAGE, .usage = *u });
+}
+
 static void server_note(void *ctx, const struct arbiter_note *n)
 {
 	const struct server *s = ctx;
@@ -397,6 +405,7 @@ static int server_open(struct server *s, const sigset_t *signals, struct hes_err
 					 server_set_clock,
 					 server_find_profile,
 					 server_keep_profile,
+					 server_keep_usage,
 					 server_note };
 	struct arbiter_config arbiter = c->arbiter;
 	int rc;
@@ -434,7 +443,7 @@ static int server_finish(struct server *s, int rc, struct hes_err *err)
 
 	listener_close(&s->listener);
 	if (s->a)
-		arbiter_keep_profiles(s->a);
+		arbiter_keep(s->a, hes_monotonic_ns());
 	for (uint32_t i = 0; s->fds && i < s->c->arbiter.connections; i++)
 		descriptor_close(s->fds[i]);
 	for (size_t i = 0; s->gpus && i < s->c->n_gpus; i++) {

@@ -12,6 +12,7 @@
 
 #define PROFILINGS         8              /* that root and the owner may start at once */
 #define PROFILINGS_OF_USER 2              /* any other user */
+#define KEEP_S             30             /* between two writes of what a tenant has used */
 #define PROFILINGS_NS      (300 * SECOND) /* until another one */
 
 static double user_profilings(const struct arbiter *a, uint32_t uid)
@@ -80,19 +81,41 @@ void tenant_change(struct arbiter *a, struct tenant *t)
 	hes_fair_queue_change(a->gpus[t->gpu].queue, t->queue, &spec, NULL);
 }
 
+void usage_keep(struct arbiter *a, struct tenant *t)
+{
+	struct arbiter_usage u = { .uid = t->uid,
+				   .seconds = (double)(t->time_ns - t->kept_ns) * 1e-9,
+				   .joules = t->energy_j - t->kept_j };
+
+	memcpy(u.tenant, t->name, sizeof(u.tenant));
+	if ((t->time_ns == t->kept_ns && t->energy_j == t->kept_j) ||
+	    !a->out.keep_usage(a->out.ctx, t->gpu, &u))
+		return;
+	t->kept_ns = t->time_ns;
+	t->kept_j = t->energy_j;
+}
+
 static void tenant_forget(struct arbiter *a, struct tenant *t)
 {
 	power_keep(a, t, 0, 0);
+	usage_keep(a, t);
 	hes_fair_queue_remove(a->gpus[t->gpu].queue, t->queue, NULL);
 	t->used = false;
 }
 
 void tenants_sweep(struct arbiter *a, uint64_t now)
 {
-	for (uint32_t i = 0; i < a->n_tenants; i++)
-		if (a->tenants[i].used && !a->tenants[i].n &&
-		    now - a->tenants[i].left_ns > LINGER_NS)
-			tenant_forget(a, &a->tenants[i]);
+	for (uint32_t i = 0; i < a->n_tenants; i++) {
+		struct tenant *t = &a->tenants[i];
+
+		if (!t->used)
+			continue;
+		/* Each once in a while, so that the store's writes are spread over time. */
+		if ((now / SECOND + i) % KEEP_S == 0)
+			usage_keep(a, t);
+		if (!t->n && now - t->left_ns > LINGER_NS)
+			tenant_forget(a, t);
+	}
 }
 
 /* Its name is there, or there is room for it. There are more places than connections: one is free,
@@ -241,5 +264,6 @@ void tenant_leave(struct arbiter *a, uint32_t id, uint64_t now)
 	if (t->n)
 		return;
 	t->left_ns = now;
+	usage_keep(a, t);
 	clock_rest(a, &a->gpus[t->gpu], now);
 }

@@ -280,6 +280,17 @@ const struct hes_schema_step hes_schema_steps[] = {
 	  "ALTER TABLE origins ADD COLUMN gpu_s REAL;" /* NULL: not measured */
 	  "ALTER TABLE origins ADD COLUMN energy_j REAL;",
 	  { NULL } },
+	{ "what tenants have used",
+	  "CREATE TABLE tenant_usages ("
+	  "  day      INTEGER NOT NULL," /* since 1970, UTC */
+	  "  tenant   TEXT NOT NULL,"
+	  "  uid      INTEGER NOT NULL,"
+	  "  gpu_type TEXT NOT NULL,"
+	  "  seconds  REAL NOT NULL,"
+	  "  joules   REAL NOT NULL,"
+	  "  PRIMARY KEY (day, tenant, uid, gpu_type)"
+	  ") STRICT, WITHOUT ROWID;",
+	  { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

@@ -358,6 +358,25 @@ true" ]
 	[[ "${lines[-3]}" =~ ^"other "*.*" 600 " ]]
 }
 
+@test "what tenants have used is in the store when they and the arbiter are gone" {
+	in_lab <<-'END'
+		serve --profile-for 0
+		client work a 3 >/dev/null & client work b 3 >/dev/null
+		wait %2
+		heshare fair top --json >top.json
+		kill $arbiter; wait $arbiter
+		heshare fair history --json --kwh-price 0.5 --carbon 360 >history.json
+		heshare fair history
+		heshare fair history --kwh-price 0.3 --carbon 380
+	END
+	[ "$status" -eq 0 ]
+	jq -e --slurpfile top top.json '[.days[] | select(.tenant == "a" or .tenant == "b")] | length >= 2
+		and ((map(.time_s) | add) / ($top[0].gpus[0].tenants | map(.time_s) | add) | . > 0.999 and . < 1.001)
+		and all(.gpu_type == "T4" and .energy_j > 0 and (.cost / .kwh | . > 0.499 and . < 0.501) and (.co2_g * 1e4 / .energy_j | . > 0.99 and . < 1.01))' history.json
+	[[ "${lines[0]}" =~ ^"day, UTC".*"uid".*"tenant".*"GPU time".*"energy".*"kWh"$ ]]
+	[[ "$output" == *"cost"*"CO2 g"* ]]
+}
+
 @test "events as JSON" {
 	in_lab <<-'END'
 		serve --json --profile-for 0 >events.json

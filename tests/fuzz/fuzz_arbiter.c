@@ -107,6 +107,14 @@ static void world_keep(void *ctx, size_t gpu, const struct arbiter_profile *p)
 		abort();
 }
 
+static bool world_usage(void *ctx, size_t gpu, const struct arbiter_usage *u)
+{
+	(void)ctx;
+	if (gpu >= GPUS || !isfinite(u->joules) || !(u->seconds >= 0))
+		abort();
+	return u->uid != 2;
+}
+
 static void world_note(void *ctx, const struct arbiter_note *n)
 {
 	struct world *w = ctx;
@@ -217,8 +225,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	static const struct arbiter_gpu_config gpus[GPUS] = { { .uuid = { 0 }, .name = "a" },
 							      { .uuid = { 1 }, .name = "b" } };
 	struct world w = { .at = data, .end = data + len, .now = 1000000000 };
-	const struct arbiter_out out = { &w,          world_send, world_close, world_read,
-					 world_clock, world_find, world_keep,  world_note };
+	const struct arbiter_out out = { &w,         world_send,  world_close,
+					 world_read, world_clock, world_find,
+					 world_keep, world_usage, world_note };
 	struct arbiter_config c = {
 		.queue = { &hes_fair_policies[2], 0.7, 200, 1000000 },
 		.gpus = gpus,
@@ -240,7 +249,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	while (w.at < w.end)
 		world_step(a, &w);
-	arbiter_keep_profiles(a);
+	arbiter_keep(a, w.now);
 	arbiter_destroy(a);
 	return 0;
 }

@@ -157,6 +157,21 @@ static void bench_keep(void *ctx, size_t at, const struct arbiter_profile *p)
 		b->kept[b->n_kept++] = *p;
 }
 
+static bool bench_usage(void *ctx, size_t at, const struct arbiter_usage *u)
+{
+	struct bench *b = ctx;
+
+	(void)at;
+	if (b->store_is_full)
+		return false;
+	for (uint32_t i = 0; i < b->n; i++)
+		if (strcmp(b->c[i].tenant, u->tenant) == 0 && b->c[i].uid == u->uid) {
+			b->c[i].kept_s += u->seconds;
+			b->c[i].kept_j += u->joules;
+		}
+	return true;
+}
+
 static void bench_note(void *ctx, const struct arbiter_note *n)
 {
 	struct bench *b = ctx;
@@ -169,8 +184,9 @@ static void bench_note(void *ctx, const struct arbiter_note *n)
 void bench_open(struct bench *b, const struct arbiter_config *c, uint64_t seed)
 {
 	const struct arbiter_config usual = bench_config();
-	const struct arbiter_out out = { b,           bench_send, bench_closed, bench_read,
-					 bench_clock, bench_find, bench_keep,   bench_note };
+	const struct arbiter_out out = { b,          bench_send,  bench_closed,
+					 bench_read, bench_clock, bench_find,
+					 bench_keep, bench_usage, bench_note };
 
 	memset(b, 0, sizeof(*b));
 	hes_rng_seed(&b->rng, seed);

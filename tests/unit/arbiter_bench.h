@@ -41,6 +41,7 @@ struct bench_client {
 	uint64_t longest_wait_ns, wants_ns;
 	bool goes_idle; /* at the end of this lease */
 	int refused;
+	double kept_s, kept_j; /* in the store */
 };
 
 struct bench {
@@ -64,6 +65,7 @@ struct bench {
 	size_t n_requested;
 	struct arbiter_profile kept[BENCH_CLIENTS];
 	size_t n_kept;
+	bool store_is_full;  /* nothing that was used is kept */
 	uint32_t holder;     /* client; UINT32_MAX: none */
 	uint32_t overlaps;   /* leases granted while another was held, and not lost */
 	uint32_t notes[16];  /* by kind */

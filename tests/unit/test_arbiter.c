@@ -457,6 +457,37 @@ TEST(an_arbiter_says_that_it_is_alive)
 	bench_close(&b);
 }
 
+/* Also where the store has no room for a while, and where readings come after the tenant left. */
+TEST(what_tenants_have_used_is_kept)
+{
+	uint64_t used[3];
+
+	bench_open(&b, NULL, 12);
+	b.refresh_ns = 20 * BENCH_MS;
+	for (uint32_t i = 0; i < 3; i++)
+		bench_add(&b, "t", 1, 100 + 50 * i);
+	b.c[1].uid = 1001;
+	b.c[2].uid = 1002;
+	b.c[1].goes_ns = b.now + 50 * BENCH_SECOND;
+	bench_run(&b, 40 * BENCH_SECOND);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(b.c[i].kept_s > 1);
+	b.store_is_full = true;
+	bench_run(&b, 40 * BENCH_SECOND);
+	b.store_is_full = false;
+	arbiter_keep(b.a, b.now);
+	bench_status(&b);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct fair_tenant_row *r = &b.rows[i];
+		const struct bench_client *c = &b.c[r->uid == 1000 ? 0 : r->uid - 1000];
+
+		used[i] = (uint64_t)(c->kept_s * 1e9 + 0.5);
+		assert_int_equal(used[i] / 1000, r->time_ns / 1000);
+		assert_true(fabs(c->kept_j / r->energy_j - 1) < 1e-9);
+	}
+	bench_close(&b);
+}
+
 TEST(connections_of_a_user_are_bounded)
 {
 	struct arbiter_config c = bench_config();

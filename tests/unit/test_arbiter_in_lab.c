@@ -249,10 +249,10 @@ TEST(orders_of_a_gpu_are_bounded_and_answered_in_turn)
 	c.wake = open("/dev/null", O_WRONLY | O_CLOEXEC); /* nobody is woken */
 	assert_int_equal(hes_device_info(w.devices, 0, &c.info, NULL), 0);
 	assert_int_equal(gpu_thread_start(&c, &t, NULL), 0);
-	while (ordered < 1000 &&
+	while (ordered < 5000 &&
 	       gpu_thread_order(t, &(struct gpu_order){ .kind = ORDER_ENERGY, .tag = ordered }))
 		ordered++;
-	assert_true(ordered >= 64 && ordered < 1000);
+	assert_true(ordered >= 64 && ordered < 5000);
 	while (answered < ordered) {
 		if (!gpu_thread_take(t, &r)) {
 			nanosleep(&nap, NULL);

@@ -2,7 +2,7 @@
  * nothing. */
 #include <math.h>
 
-#include "heshare/tenant_power.h"
+#include "heshare/tenant_usage.h"
 #include "store_bench.h"
 #include "unit_test.h"
 
@@ -440,6 +440,41 @@ TEST_WITH(a_point_replaces_an_earlier_one_of_its_delivery, store_set_up, store_t
 	assert_int_equal(got.v[0].windows, 2);
 	assert_int_equal(got.v[1].windows, 3);
 	hes_points_free(&got);
+	hes_store_close(s);
+}
+
+TEST_WITH(what_tenants_have_used_adds_up_by_day, store_set_up, store_tear_down)
+{
+	const int64_t day = INT64_C(86400000000);
+	struct hes_tenant_usage u = { .day_us = 3 * day + 7,
+				      .tenant = "a",
+				      .uid = 7,
+				      .gpu_type = "T4",
+				      .seconds = 2,
+				      .joules = 100 },
+				*all;
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	size_t n;
+
+	assert_int_equal(hes_store_add_tenant_usage(s, &u, NULL), 0);
+	u.day_us = 4 * day - 1;
+	u.joules = -1;
+	assert_int_equal(hes_store_add_tenant_usage(s, &u, NULL), 0);
+	u.joules = NAN;
+	assert_int_equal(hes_store_add_tenant_usage(s, &u, NULL), -EINVAL);
+	u.joules = 5;
+	u.day_us = 4 * day;
+	assert_int_equal(hes_store_add_tenant_usage(s, &u, NULL), 0);
+	u.uid = 6;
+	assert_int_equal(hes_store_add_tenant_usage(s, &u, NULL), 0);
+	assert_int_equal(hes_store_tenant_usages(s, 0, &all, &n, NULL), 0);
+	assert_int_equal(n, 3);
+	assert_true(all[0].day_us == 3 * day && all[0].seconds == 4 && all[0].joules == 99);
+	assert_true(all[1].uid == 6 && all[2].uid == 7 && all[2].joules == 5);
+	free(all);
+	assert_int_equal(hes_store_tenant_usages(s, 4 * day, &all, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	free(all);
 	hes_store_close(s);
 }
 

@@ -210,7 +210,7 @@ TEST_WITH(a_store_without_later_columns_gets_them, store_set_up, store_tear_down
 		"COLUMN whole_run; ALTER TABLE added_jobs DROP COLUMN progress; ALTER TABLE runs "
 		"DROP COLUMN progress; DROP TABLE trained; ALTER TABLE run_jobs DROP COLUMN "
 		"planned_mj; ALTER TABLE origins DROP COLUMN gpu_s; ALTER TABLE origins DROP "
-		"COLUMN energy_j; PRAGMA user_version = 7");
+		"COLUMN energy_j; DROP TABLE tenant_usages; PRAGMA user_version = 7");
 	s = store_opened(HES_STORE_WRITE);
 	assert_int_equal(store_add(s, HES_SOURCE_MEASURED, 2, p, N(p), NULL, 0).profiles_known, 2);
 	p[1].start_s = 4.5;
@@ -218,6 +218,7 @@ TEST_WITH(a_store_without_later_columns_gets_them, store_set_up, store_tear_down
 	assert_int_equal(store_add(s, HES_SOURCE_MEASURED, 3, p, N(p), NULL, 0).profiles_new, 1);
 	assert_int_equal(hes_store_profiles(s, &all, &got, NULL), 0);
 	assert_int_equal(got.n, 2);
+	assert_int_equal(number(s, "SELECT count(*) FROM tenant_usages"), 0);
 	assert_float_equal(got.v[0].start_s, 0, 0);
 	assert_float_equal(got.v[1].start_s, 4.5, 1e-9);
 	assert_float_equal(got.v[1].time_se, 0.02, 1e-9);

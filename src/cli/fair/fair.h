@@ -7,7 +7,7 @@
 #include "cli/opt.h"
 
 extern const struct command cmd_fair_slices, cmd_fair_run, cmd_fair_serve, cmd_fair_top,
-	cmd_fair_set, cmd_fair_profile;
+	cmd_fair_set, cmd_fair_profile, cmd_fair_history;
 
 #define FAIR_MAX_ARGS 4096 /* of a command that is started */
 
@@ -25,10 +25,10 @@ void fair_offer_policies(opt_say_fn *say, void *ctx);
 		.help = "where the arbiter listens; without it $HESHARE_FAIR_SOCKET, " \
 			"$XDG_RUNTIME_DIR/heshare/fair.sock or /run/heshare/fair.sock" \
 	}
-#define FAIR_STORE_OPT(at)                                                                     \
-	{                                                                                      \
-		.name = "store", .letter = 's', .kind = OPT_FILE, .offset = at, .arg = "FILE", \
-		.help = "store with the powers of tenants; without it " CLI_STORE_PLACE        \
+#define FAIR_STORE_OPT(at)                                                                      \
+	{                                                                                       \
+		.name = "store", .letter = 's', .kind = OPT_FILE, .offset = at, .arg = "FILE",  \
+		.help = "store with powers and history of tenants; without it " CLI_STORE_PLACE \
 	}
 
 #endif
