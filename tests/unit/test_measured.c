@@ -7,6 +7,7 @@
 
 #include "heshare/model.h"
 #include "measured/check.h"
+#include "measured/locked.h"
 #include "measured/measured.h"
 #include "model/params.h"
 #include "unit_test.h"
@@ -425,6 +426,76 @@ TEST(a_group_has_as_many_rows_as_its_form_says)
 	refused(-EINVAL, "groups.csv:2: group 0 needs 3 members and has 2 rows");
 	change(GROUPS_FILE, "200000,0,equal3", "200000,0,equal4");
 	refused(-EINVAL, "groups.csv:4: group 0 has 3 members");
+}
+
+/* Power of a kernel that only computes, by (12) and (14), from that at 1380 MHz. */
+static double power_at_clock(double mhz, double top_w)
+{
+	const struct hes_gpu_type *g = hes_gpu_type_find(&types, "V100-PCIe", NULL);
+	const struct hes_gpu_physics *p = hes_model_gpu(model, "V100-PCIe");
+	const double still = g->idle_power_mw * 1e-3 + p->context_w, f[] = { mhz, 1380 };
+	double scale[2];
+
+	for (int i = 0; i < 2; i++) {
+		double part = f[i] / g->clock_max_mhz,
+		       x = fmax(0, (part - p->volt_knee) / (1 - p->volt_knee)),
+		       v = p->volt_min + (1 - p->volt_min) * pow(x, p->volt_bend);
+
+		scale[i] = part * v * v;
+	}
+	return still + (top_w - still) * scale[0] / scale[1];
+}
+
+static void write_locked(const char *path)
+{
+	static const double mhz[] = { 1380, 1200, 1005, 705, 510 };
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	fputs("gpu,program,setting,kernel,sm_mhz,time_ms,power_w,dram_active\n", f);
+	for (int i = 0; i < 5; i++)
+		fprintf(f, "V100-PCIe,sum,large,add,%g,%g,%g,0\n", mhz[i], 5 * 1380 / mhz[i],
+			power_at_clock(mhz[i], 180));
+	/* Not held, at the limit of 250 W; of another GPU; at one clock alone. */
+	fputs("V100-PCIe,sum,large,add,1455,4.8,244,0\n"
+	      "P100,sum,large,add,1005,9,80,0\n"
+	      "V100-PCIe,sort,small,merge,1005,9,80,0.1\n",
+	      f);
+	/* Nobody measured its DRAM: its time is half memory's, as half of it stays at half the
+	 * clock. */
+	fputs("V100-PCIe,copy,small,move,1380,10,120,\nV100-PCIe,copy,small,move,690,15,90,\n", f);
+	fclose(f);
+}
+
+TEST(power_at_locked_clocks_follows_from_the_row_at_the_highest)
+{
+	char path[128], folder[96];
+	struct hes_err err;
+	double w;
+
+	snprintf(folder, sizeof(folder), "%s/nv_dvfs", root);
+	snprintf(path, sizeof(path), "%s/real.csv", folder);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	write_locked(path);
+	forget();
+	assert_int_equal(hes_observe(model, &types, root, false, &o, &err), 0);
+	unlink(path);
+	rmdir(folder);
+	assert_int_equal(count(HES_SERIES_LOCKED_V100), 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct hes_observation *at = find(HES_SERIES_LOCKED_V100, i);
+
+		assert_int_equal(locked_power(model, at, &w, &err), 0);
+		assert_true(at->locked.mhz == 1380 && at->at.clock_mhz < 1380);
+		if (i < 3) {
+			assert_true(at->locked.power_w > 179.9 && at->locked.power_w < 180.1);
+			assert_true(fabs(w / at->measured - 1) < 1e-4);
+		}
+	}
+	assert_true(fabs(find(HES_SERIES_LOCKED_V100, 3)->locked.memory - .5) < 1e-9);
+	/* Whole programs are left out together. */
+	assert_true(find(HES_SERIES_LOCKED_V100, 0)->fold == find(HES_SERIES_LOCKED_V100, 2)->fold);
+	assert_true(find(HES_SERIES_LOCKED_V100, 0)->fold != find(HES_SERIES_LOCKED_V100, 3)->fold);
 }
 
 TEST(a_bad_gpu_is_named_by_file_and_key)
