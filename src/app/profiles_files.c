@@ -109,7 +109,8 @@ static int points_add(struct hes_points *to, const struct hes_points *more, stru
 	if (!grown)
 		return hes_fail(err, -ENOMEM, "out of memory for points");
 	memcpy(grown + to->n, more->v, more->n * sizeof(*grown));
-	*to = (struct hes_points){ grown, to->n + more->n };
+	to->v = grown;
+	to->n += more->n;
 	return 0;
 }
 
