@@ -391,7 +391,7 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 	jq -es '[.[0].policies[:2][] | del(.name)] == [.[1].policies[] | del(.name)]' cap.json half.json
 	jq -e '.policies[0].busy_energy_j < .policies[2].busy_energy_j' cap.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p cap --power-limits T4=35 |
-		grep -F 'power limits of cap: T4 35 W, V100-SXM2-32 165 W, A100-SXM-80 180 W'
+		grep -F 'power limits of cap: T4 35 W, V100-SXM2-32 150 W, A100-SXM-80 180 W'
 }
 
 @test "draws of a trace and jobs files are compared set by set" {
