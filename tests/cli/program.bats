@@ -351,7 +351,7 @@ policies() {
 		[[ "$output" == *"  $word "* ]]
 	done
 	run -2 "$HESHARE" help fair rum
-	[ "$output" = 'heshare fair: nothing called "rum" (did you mean run?); there are slices, run, serve, top, set, profile' ]
+	[ "$output" = 'heshare fair: nothing called "rum" (did you mean run?); there are slices, run, serve, top, set, profile, history' ]
 }
 
 @test "a narrow terminal gets its lines between words; JSON and pipes stay as they are" {

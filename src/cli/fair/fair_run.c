@@ -37,8 +37,7 @@ static const struct opt run_opts[] = {
 	  .help = "SM clock while it has the GPU, MHz; without it, the driver chooses" },
 	{ .name = "if-refused", .kind = OPT_CHOICE, AT(if_refused), .arg = "WHAT", .def = "wait",
 	  .choices = if_refused_names,
-	  .help = "while the arbiter refuses the command: let launches wait, run unscheduled, or "
-		  "end with status 75" },
+	  .help = "if the arbiter refuses the command: wait, run unscheduled, or exit with status 75" },
 	FAIR_SOCKET_OPT(offsetof(struct run_opts, socket)),
 	{ 0 }
 };
@@ -83,9 +82,8 @@ const struct command cmd_fair_run = {
 	.summary = "run an unmodified command as a tenant",
 	.text = "Starts the unmodified COMMAND as a tenant. A preloaded library delays its CUDA "
 		"launches while other tenants have the GPU. Without an arbiter the command runs "
-		"unscheduled. While the arbiter refuses it, for example because there are too many "
-		"connections, its launches wait. The library tries again every second. Static and "
-		"setuid programs cannot be scheduled. The exit status is the command's.",
+		"unscheduled, and the library tries to connect every second. Static and setuid "
+		"programs cannot be scheduled. The exit status is the command's.",
 	.example = "  heshare fair run --tenant alice -- python3 train.py",
 	.opts = run_opts,
 	.opts_size = sizeof(struct run_opts),
