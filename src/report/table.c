@@ -21,7 +21,8 @@
 struct table_column {
 	char *name, *heading; /* NULL: none */
 	bool left;            /* words */
-	int value, note;      /* widths; note 0: none */
+	bool key;
+	int value, note; /* widths; note 0: none */
 };
 
 struct table_text {
@@ -97,6 +98,12 @@ struct cell cell_json(const char *name, json_t *json)
 struct cell cell_if(bool known, struct cell cell)
 {
 	cell.known = known && cell.known;
+	return cell;
+}
+
+struct cell cell_key(struct cell cell)
+{
+	cell.key = true;
 	return cell;
 }
 
@@ -193,6 +200,7 @@ static bool table_columns_init(struct table *t, const struct cell *cells, size_t
 		col->name = cells[c].name ? strdup(cells[c].name) : NULL;
 		col->heading = cells[c].heading ? strdup(cells[c].heading) : NULL;
 		col->left = cells[c].kind == CELL_TEXT || cells[c].kind == CELL_FLAG;
+		col->key = cells[c].key;
 		if ((cells[c].name && !col->name) || (cells[c].heading && !col->heading))
 			return false;
 	}
@@ -373,7 +381,8 @@ static void put_cell(struct line *l, const struct table_column *c, const struct 
 struct layout {
 	struct table *t;
 	FILE *f;
-	int indent, width, gap;
+	int indent, width;
+	size_t keys; /* the first shown column behind the key columns */
 	bool headings;
 };
 
@@ -384,90 +393,118 @@ static size_t next_column(const struct table *t, size_t c)
 	return c;
 }
 
-/* One line, of the headings if @row is SIZE_MAX: the column @key and those of @from to @to. */
-static void put_line(const struct layout *y, size_t key, size_t from, size_t to, size_t row)
+static size_t first_behind_keys(const struct table *t)
+{
+	size_t keys = next_column(t, 0) + 1;
+
+	for (size_t c = keys; c < t->n_columns; c++)
+		if (t->columns[c].heading && t->columns[c].key)
+			keys = c + 1;
+	return next_column(t, keys);
+}
+
+/* One line, of the headings if @row is SIZE_MAX: the key columns and those of @from to @to. */
+static void put_line(const struct layout *y, size_t from, size_t to, size_t row)
 {
 	struct line l = { y->f, 0, y->indent };
 
-	for (size_t c = key; c < to; c = next_column(y->t, c == key && from > c ? from : c + 1)) {
+	for (size_t c = next_column(y->t, 0); c < to; c = next_column(y->t, c + 1)) {
+		if (c >= y->keys && c < from)
+			continue;
 		if (row == SIZE_MAX)
 			put_heading(&l, &y->t->columns[c]);
 		else
 			put_cell(&l, &y->t->columns[c], &y->t->texts[row * y->t->n_columns + c],
-				 c == key);
-		l.blanks += y->gap;
+				 c < y->keys);
+		l.blanks += GAP;
 	}
 	fputc('\n', y->f);
 }
 
-/* The widths of columns, of headings too. Words take a line at most, of the first column half. */
-static int measure_columns(struct table *t, int room, bool *headings)
+/* @return the columns of words of @from to @to, and in @sum the width of all of them */
+static int measure_words(const struct table *t, size_t from, size_t to, int *sum)
 {
-	const size_t key = next_column(t, 0);
-	int sum = -GAP;
+	int words = 0;
 
-	for (size_t c = key; c < t->n_columns; c = next_column(t, c + 1)) {
+	*sum = -GAP;
+	for (size_t c = next_column(t, from); c < to; c = next_column(t, c + 1)) {
+		words += t->columns[c].left;
+		*sum += column_width(&t->columns[c]) + GAP;
+	}
+	return words;
+}
+
+static void limit_words(struct table *t, size_t from, size_t to, int most)
+{
+	for (size_t c = next_column(t, from); c < to; c = next_column(t, c + 1))
+		if (t->columns[c].left && t->columns[c].value > most)
+			t->columns[c].value = most;
+}
+
+/* The widths of columns, of headings too. Words take a line at most, of key columns half. */
+static void measure_columns(struct layout *y)
+{
+	struct table *t = y->t;
+	const int room = y->width - y->indent;
+	int sum, keys, words;
+
+	for (size_t c = next_column(t, 0); c < t->n_columns; c = next_column(t, c + 1)) {
 		struct table_column *col = &t->columns[c];
 		const int head = text_columns(col->heading);
 
 		if (column_width(col) < head)
 			col->value += head - column_width(col);
-		*headings = *headings || head;
-		sum += column_width(col) + GAP;
+		y->headings = y->headings || head;
 	}
-	for (size_t c = key; c < t->n_columns && sum > room; c = next_column(t, c + 1)) {
-		struct table_column *col = &t->columns[c];
-		const int most = c == key ? room / 2 : room - t->columns[key].value - GAP;
-
-		if (col->left && col->value > most)
-			col->value = most;
-	}
-	return sum;
+	measure_words(t, 0, t->n_columns, &sum);
+	if (sum <= room)
+		return;
+	words = measure_words(t, 0, y->keys, &keys);
+	if (keys > room / 2 && words)
+		limit_words(t, 0, y->keys, room / 2 / words);
+	measure_words(t, 0, y->keys, &keys);
+	limit_words(t, y->keys, t->n_columns, room - keys - GAP);
 }
 
-/* As many columns as fit; those after them below, with the first column again. */
+/* As many columns as fit; those after them below, with the key columns again. */
 static void put_blocks(const struct layout *y)
 {
 	struct table *t = y->t;
-	const size_t key = next_column(t, 0);
-	size_t from = key, to;
+	size_t from = y->keys, to;
+	int keys;
 
+	measure_words(t, 0, y->keys, &keys);
 	do {
-		int used = y->indent + column_width(&t->columns[key]);
+		int used = y->indent + keys;
 
-		if (from > key)
+		if (from > y->keys)
 			fputc('\n', y->f);
-		to = from > key ? from : next_column(t, key + 1);
-		for (size_t first = to; to < t->n_columns; to = next_column(t, to + 1)) {
+		for (to = from; to < t->n_columns; to = next_column(t, to + 1)) {
 			struct table_column *c = &t->columns[to];
-			const int room = y->width - used - y->gap;
+			const int room = y->width - used - GAP;
 
 			if (c->left && c->value > room && room >= LEAST_WORDS &&
 			    next_column(t, to + 1) == t->n_columns)
 				c->value = room;
-			if (column_width(c) > room && to > first)
+			if (column_width(c) > room && to > from)
 				break;
-			used += y->gap + column_width(c);
+			used += GAP + column_width(c);
 		}
 		if (y->headings)
-			put_line(y, key, from, to, SIZE_MAX);
+			put_line(y, from, to, SIZE_MAX);
 		for (size_t i = 0; i < t->n_rows; i++)
-			put_line(y, key, from, to, i);
+			put_line(y, from, to, i);
 		from = to;
 	} while (from < t->n_columns);
 }
 
 void table_print(struct table *t, FILE *f, int indent, int width)
 {
-	struct layout y = { .t = t, .f = f, .indent = indent, .width = width, .gap = GAP };
-	int sum, n = 0;
+	struct layout y = { .t = t, .f = f, .indent = indent, .width = width };
 
 	if (t->n_rows && !t->failed) {
-		sum = measure_columns(t, width - indent, &y.headings);
-		for (size_t c = next_column(t, 0); c < t->n_columns; c = next_column(t, c + 1))
-			n++;
-		if (sum > width - indent && sum - (n - 1) * (GAP - 1) <= width - indent)
-			y.gap = 1;
+		y.keys = first_behind_keys(t);
+		measure_columns(&y);
 		put_blocks(&y);
 	}
 	table_free(t);

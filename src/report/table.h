@@ -6,8 +6,9 @@
  * have the same columns.
  *
  * Text is laid out by the widths of what is shown, wide characters included. Numbers stand right,
- * words left. Columns that do not fit follow below, behind the first column again. Words that are
- * longer than a line go on below, too; those of the first column lose their middle.
+ * words left. Columns that do not fit follow below, behind the key columns again: those that tell
+ * a row from all others, the first one and those after it that cell_key() marks. Words that are
+ * longer than a line go on below, too; those of key columns lose their middle.
  */
 #ifndef HES_REPORT_TABLE_H
 #define HES_REPORT_TABLE_H
@@ -25,6 +26,7 @@ struct cell {
 	enum cell_kind kind;
 	bool known; /* else "-" in the text, null in JSON, nothing in CSV */
 	bool bold;
+	bool key;   /* of a column that begins a row wherever the table goes on below */
 	int digits; /* of CELL_REAL */
 	int64_t count;
 	double number;
@@ -49,6 +51,8 @@ struct cell cell_json(const char *name, json_t *json);
 
 /** The cell, not known unless @known. */
 struct cell cell_if(bool known, struct cell cell);
+/** The cell of a key column; those before it are key columns, too. */
+struct cell cell_key(struct cell cell);
 /** The cell with another text than that of its number; NULL: with its own. */
 struct cell cell_shown(struct cell cell, const char *text);
 /** The cell with @note next to its value: a difference, a deviation. */

@@ -73,10 +73,9 @@ slower() {
 @test "list and show tell people how much there is and how old" {
 	"$HESHARE" profiles import --when 2026-03-01T12:30:00Z "$LAB" >/dev/null
 	run -0 "$HESHARE" profiles list
-	grep -qE '^workload +GPU type +batch sizes +profiles +modelled ' <<<"$output"
-	grep -qE '^resnet50 +T4 +1\.\.64 +7 +0 +[0-9]+ +0$' <<<"$output"
-	grep -qE '^resnet50 +0  2026-03-01 12:30$' <<<"$output"
-	grep -qE '^[0-9]+ profiles, 0 modelled; 1000 samples, 0 modelled; 0 rows of points$' <<<"$output"
+	grep -qE '^workload +GPU type +batch +profiles +samples +points +newest, UTC$' <<<"$output"
+	grep -qE '^resnet50 +T4 +1\.\.64 +7 +[0-9]+ +0  2026-03-01 12:30$' <<<"$output"
+	grep -qE '^[0-9]+ profiles, 1000 samples, 0 rows of points$' <<<"$output"
 	grep -qE '^ +1  2026-03-01 12:30  imported +0 +[0-9]+ +1000  ' <<<"$output"
 	run -0 "$HESHARE" profiles show resnet50
 	[ "$(grep -cE '^T4 ' <<<"$output")" -gt 20 ]

@@ -72,6 +72,30 @@ TEST(columns_that_do_not_fit_follow_below)
 	free(text);
 }
 
+TEST(key_columns_tell_rows_apart_in_what_follows_below)
+{
+	struct table t = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		const struct cell row[] = {
+			cell_text(NULL, "workload", "resnet50"),
+			cell_key(cell_count(NULL, "batch", i ? 16 : 8)),
+			cell_count(NULL, "W", 1),
+			cell_count(NULL, "MHz", 2),
+		};
+
+		TABLE_ROW(&t, row);
+	}
+	assert_string_equal(printed(&t, 18), "workload  batch  W\n"
+					     "resnet50      8  1\n"
+					     "resnet50     16  1\n"
+					     "\n"
+					     "workload  batch  MHz\n"
+					     "resnet50      8    2\n"
+					     "resnet50     16    2\n");
+	free(text);
+}
+
 TEST(words_longer_than_a_line_go_on_below_and_those_of_the_first_column_lose_their_middle)
 {
 	struct table t = { 0 };

@@ -84,7 +84,7 @@ static void spread_row(struct table *t, const char *heading, const char *who, en
 	snprintf(deviation, sizeof(deviation), "+- %.*f", digits, p.deviation);
 	const struct cell row[] = {
 		cell_text(NULL, heading, who),
-		cell_text(NULL, "", unit_names[q]),
+		cell_key(cell_text(NULL, "", unit_names[q])),
 		cell_noted(cell_if(p.known, cell_real(NULL, "mean +- dev.", digits, p.mean)),
 			   p.known && p.n > 1 ? deviation : NULL),
 		cell_if(p.known, cell_real(NULL, "min", digits, p.min)),

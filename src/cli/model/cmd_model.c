@@ -133,7 +133,7 @@ static int list(const struct hes_model *m, const struct hes_catalogue *c, bool j
 			cell_text("name", "workload", w->name),
 			cell_text("framework", "framework", w->framework),
 			cell_flag("testbed", NULL, w->testbed),
-			cell_shown(cell_text("load", "testbed", load), load ? load : ""),
+			cell_shown(cell_text("load", "load", load), load ? load : ""),
 			cell_text("origin", "fitted on", w->origin),
 		};
 
@@ -196,7 +196,7 @@ static struct table jobs_table(const struct hes_model_job *r, const struct hes_r
 		const struct cell row[] = {
 			cell_text("workload", "workload", r[i].workload->name),
 			cell_count("batch_size", "batch", r[i].batch),
-			cell_count("sm_pct", "SM %", r[i].sm_pct),
+			cell_key(cell_count("sm_pct", "SM %", r[i].sm_pct)),
 			cell_count("memory_mib", "MiB",
 				   hes_workload_memory_mib(r[i].workload, r[i].batch)),
 			cell_real(NULL, "ms/iteration", 3, 1e3 / x->iterations_per_s),
@@ -206,7 +206,7 @@ static struct table jobs_table(const struct hes_model_job *r, const struct hes_r
 			cell_real("sm_util", NULL, 0, x->sm_util),
 			cell_real(NULL, "DRAM %", 1, 100 * x->dram_util),
 			cell_real("dram_util", NULL, 0, x->dram_util),
-			cell_real(NULL, "L2 %", 0, 100 * x->l2_util),
+			cell_real(NULL, "L2 %", 1, 100 * x->l2_util),
 			cell_real("l2_util", NULL, 0, x->l2_util),
 			cell_real("occupancy", NULL, 0, x->occupancy),
 		};

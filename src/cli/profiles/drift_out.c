@@ -53,7 +53,7 @@ static struct table groups_table(const struct drift_report *r)
 		const bool known = d->verdict != HES_DRIFT_UNKNOWN;
 		const struct cell row[] = {
 			cell_text("gpu_type", "GPU type", g->gpu_type),
-			cell_text("output", "output", g->output),
+			cell_key(cell_text("output", "output", g->output)),
 			cell_count(NULL, "rows", (int64_t)d->n_validation),
 			cell_if(d->n_validation,
 				cell_real(NULL, "error %", 2, 100 * d->validation)),

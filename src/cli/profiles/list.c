@@ -47,27 +47,36 @@ static json_t *batches_json(const struct hes_store_holding *h)
 			 (json_int_t)h->batch_max);
 }
 
+/* @return "(N modelled)", or "" for none */
+static const char *modelled_note(char out[32], uint64_t modelled)
+{
+	out[0] = '\0';
+	if (modelled)
+		snprintf(out, 32, "(%" PRIu64 " modelled)", modelled);
+	return out;
+}
+
 static struct table holdings_table(const struct listing *l)
 {
 	struct table t = { 0 };
 
 	for (size_t i = 0; i < l->n_holdings; i++) {
 		const struct hes_store_holding *h = &l->holdings[i];
-		char batches[32], when[20];
+		char batches[32], when[20], profiles[32], samples[32];
 
 		snprintf(batches, sizeof(batches), h->batch_min < h->batch_max ? "%u..%u" : "%u",
 			 h->batch_min, h->batch_max);
+		modelled_note(profiles, h->profiles_modelled);
+		modelled_note(samples, h->samples_modelled);
 		cli_format_when(h->newest_us, when);
 		const struct cell row[] = {
 			cell_text("workload", "workload", h->workload),
-			cell_text("gpu_type", "GPU type", h->gpu_type),
-			cell_shown(cell_count(NULL, "batch sizes", 0),
-				   h->batch_max ? batches : "-"),
+			cell_key(cell_text("gpu_type", "GPU type", h->gpu_type)),
+			cell_shown(cell_count(NULL, "batch", 0), h->batch_max ? batches : "-"),
 			cell_json("batch_sizes", batches_json(h)),
-			cell_count(NULL, "profiles", h->profiles),
-			cell_count(NULL, "modelled", h->profiles_modelled),
-			cell_count("samples", "samples", h->samples),
-			cell_count("modelled", "modelled", h->samples_modelled),
+			cell_noted(cell_count(NULL, "profiles", h->profiles), profiles),
+			cell_noted(cell_count("samples", "samples", h->samples), samples),
+			cell_count("modelled", NULL, h->samples_modelled),
 			cell_count("points", "points", h->points),
 			cell_text(NULL, "newest, UTC", when),
 			cell_count("newest_us", NULL, h->newest_us),
@@ -75,6 +84,14 @@ static struct table holdings_table(const struct listing *l)
 		TABLE_ROW(&t, row);
 	}
 	return t;
+}
+
+static void print_sum(const char *noun, uint64_t n, uint64_t modelled)
+{
+	char note[32];
+
+	modelled_note(note, modelled);
+	printf("%" PRIu64 " %s%s%s%s, ", n, noun, hes_s(n), *note ? " " : "", note);
 }
 
 static void print_sums(const struct listing *l)
@@ -88,10 +105,9 @@ static void print_sums(const struct listing *l)
 		samples_modelled += l->holdings[i].samples_modelled;
 		points += l->holdings[i].points;
 	}
-	printf("%" PRIu64 " profile%s, %" PRIu64 " modelled; %" PRIu64 " sample%s, %" PRIu64
-	       " modelled; %" PRIu64 " row%s of points\n\n",
-	       profiles, hes_s(profiles), profiles_modelled, samples, hes_s(samples),
-	       samples_modelled, points, hes_s(points));
+	print_sum("profile", profiles, profiles_modelled);
+	print_sum("sample", samples, samples_modelled);
+	printf("%" PRIu64 " row%s of points\n\n", points, hes_s(points));
 }
 
 static struct table origins_table(const struct listing *l)
@@ -169,15 +185,19 @@ static void solo_row(struct table *t, const struct hes_profile *r)
 {
 	const struct cell row[] = {
 		cell_text("gpu_type", "GPU type", r->gpu_type),
-		cell_count("batch_size", "batch", r->batch_size),
+		cell_key(cell_count("batch_size", "batch", r->batch_size)),
 		count_if("memory_mib", "MiB", r->memory_mib),
 		count_if("clock_mhz", "MHz", r->clock_mhz),
-		cell_real("iteration_us", "us/iteration", 2, r->iteration_us),
-		real_if("busy", "busy", 3, r->busy),
-		cell_real("sm_util", "SM", 3, r->sm_util),
-		cell_real("dram_util", "DRAM", 3, r->dram_util),
-		real_if("l2_util", "L2", 3, r->l2_util),
-		cell_real("power_w", "W", 3, r->power_mw / 1e3),
+		cell_real("iteration_us", "us/iteration", 0, r->iteration_us),
+		real_if(NULL, "busy %", 1, 100 * r->busy),
+		real_if("busy", NULL, 0, r->busy),
+		cell_real(NULL, "SM %", 1, 100 * r->sm_util),
+		cell_real("sm_util", NULL, 0, r->sm_util),
+		cell_real(NULL, "DRAM %", 1, 100 * r->dram_util),
+		cell_real("dram_util", NULL, 0, r->dram_util),
+		real_if(NULL, "L2 %", 1, 100 * r->l2_util),
+		real_if("l2_util", NULL, 0, r->l2_util),
+		cell_real("power_w", "W", 1, r->power_mw / 1e3),
 	};
 
 	TABLE_ROW(t, row);
@@ -201,13 +221,13 @@ static void sample_row(struct table *t, const struct hes_sample *r)
 		/* A dash: unlocked. */
 		cell_shown(cell_count("clock_mhz", "MHz", r->clock_mhz), r->clock_mhz ? NULL : "-"),
 		cell_count("co_runner_count", "others", r->co_runners.jobs),
-		cell_count("co_runner_sm_pct", "their %", r->co_runners.sm_pct),
+		cell_key(cell_count("co_runner_sm_pct", "their %", r->co_runners.sm_pct)),
 		cell_real("co_runner_sm_util", NULL, 0, r->co_runners.sm_util),
 		cell_real("co_runner_dram_util", NULL, 0, r->co_runners.dram_util),
 		cell_real("co_runner_l2_util", NULL, 0, r->co_runners.l2_util),
 		cell_real("co_runner_power_w", NULL, 0, r->co_runners.power_mw / 1e3),
-		cell_real("iteration_us", "us/iteration", 2, r->iteration_us),
-		cell_real("power_w", "GPU W", 3, r->power_mw / 1e3),
+		cell_real("iteration_us", "us/iteration", 0, r->iteration_us),
+		cell_real("power_w", "GPU W", 1, r->power_mw / 1e3),
 	};
 
 	TABLE_ROW(t, row);
@@ -220,14 +240,15 @@ static void point_row(struct table *t, const struct hes_point *p)
 		cell_count("batch_size", "batch", p->batch_size),
 		cell_count("sm_pct", "share %", p->sm_pct),
 		/* A dash: unlocked. */
-		cell_shown(cell_count("clock_mhz", "MHz", p->clock_mhz), p->clock_mhz ? NULL : "-"),
+		cell_key(cell_shown(cell_count("clock_mhz", "MHz", p->clock_mhz),
+				    p->clock_mhz ? NULL : "-")),
 		cell_text("co_runners", NULL, p->co_runners),
 		cell_text("command", NULL, p->command),
-		cell_real("iteration_us", "us/iteration", 2, p->iteration_us),
+		cell_real("iteration_us", "us/iteration", 0, p->iteration_us),
 		real_if("time_se", NULL, 0, p->time_se),
 		real_if("start_s", "start s", 2, p->start_s),
 		real_if("run_s", "run s", 2, p->run_s),
-		cell_real("power_w", "GPU W", 3, p->power_mw / 1e3),
+		cell_real("power_w", "GPU W", 1, p->power_mw / 1e3),
 		real_if("memory_mib", "MiB", 0, p->memory_mib),
 	};
 

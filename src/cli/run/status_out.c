@@ -202,7 +202,7 @@ void status_row(struct table *t, const struct run_view *v)
 		cell_count(NULL, "run", v->run.id),
 		cell_text(NULL, "state", hes_run_state_names[v->run.state]),
 		cell_text(NULL, "started, UTC", when),
-		cell_shown(cell_count(NULL, "jobs done", 0), jobs),
+		cell_shown(cell_count(NULL, "done of jobs", 0), jobs),
 		cell_count(NULL, "failed", (int64_t)v->failed),
 		cell_count(NULL, "early", (int64_t)v->early),
 		cell_time(NULL, "time", (double)v->now_us),

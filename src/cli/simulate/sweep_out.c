@@ -22,8 +22,9 @@ static void curve_rows(struct table *t, const struct campaign_sweep *w, const st
 			 100 * (sweep_product(p) / sweep_product(base) - 1));
 		const struct cell row[] = {
 			cell_text(NULL, "GPU type", c->name),
-			cell_shown(cell_count(NULL, w->policy->limits_power ? "limit" : "clock", 0),
-				   setting),
+			cell_key(cell_shown(
+				cell_count(NULL, w->policy->limits_power ? "limit" : "clock", 0),
+				setting)),
 			cell_noted(cell_energy(NULL, "fleet energy", p->fleet_energy_j * 1e3),
 				   energy),
 			cell_noted(cell_time(NULL, "avg JCT", p->avg_jct_s * 1e6), jct),
