@@ -286,13 +286,13 @@ const struct command cmd_partition = {
 	.max_args = 2 * HES_PARTITION_MAX_JOBS,
 	.max_before = HES_PARTITION_MAX_JOBS,
 	.before = offsetof(struct partition_opts, n_jobs),
-	.summary = "find the split of a GPU's SMs with the most work per watt",
+	.summary = "find the split of a GPU's SMs with the most work per joule",
 	.text = "Predicts the throughput of each job, the GPU's power and the work per "
-		"watt for every split of a GPU's SMs between jobs (MPS). It needs "
+		"joule for every split of a GPU's SMs between jobs (MPS). It needs "
 		"measurements of each job alone. Marks the best split and prints the "
 		"commands that apply it. Or it says that the jobs are to take turns: one "
 		"at a time on the whole GPU, without MPS. It says so unless the best "
-		"split does more work per watt by its whole interval. A JOB is NAME, or "
+		"split does more work per joule by its whole interval. A JOB is NAME, or "
 		"NAME/BATCH, as heshare profile measured it; with --modelled, NAME alone "
 		"is batch size 8.\n\n"
 		"Objectives. normalized: each job's throughput counts as a part of its "

@@ -18,12 +18,13 @@
 
 /* What an objective counts, as a column's head and in a sentence. */
 static const struct {
-	const char *per_watt, *sentence;
+	const char *heading, *unit, *sentence;
 } objective_words[] = {
-	[HES_PARTITION_SUM] = { "iter/J",
-				"most iterations a second per watt, summed over the jobs" },
-	[HES_PARTITION_NORMALIZED] = { "work/kJ", "most work per joule, summed over the jobs" },
-	[HES_PARTITION_ENERGY] = { "work/kJ",
+	[HES_PARTITION_SUM] = { "iter/J", "iterations per joule",
+				"most iterations per joule, summed over the jobs" },
+	[HES_PARTITION_NORMALIZED] = { "work/kJ", "work per joule",
+				       "most work per joule, summed over the jobs" },
+	[HES_PARTITION_ENERGY] = { "work/kJ", "work per joule",
 				   "least energy per unit of work, where every job counts alike" },
 };
 
@@ -37,6 +38,12 @@ static const struct hes_split *best_of(const struct partition_answer *a)
 	return &a->splits[a->best].v[a->splits[a->best].best];
 }
 
+/* @return digits behind the point that give @v four significant ones: a column has the same */
+static int digits_of(double v)
+{
+	return v > 0 ? (int)fmin(fmax(3 - floor(log10(v)), 0), 9) : 0;
+}
+
 /* Rows with a column for each job. */
 static void split_row(struct table *t, const struct partition_answer *a, const struct hes_split *s,
 		      uint32_t clock_mhz, const char *mark)
@@ -44,6 +51,7 @@ static void split_row(struct table *t, const struct partition_answer *a, const s
 	char shares[5 * HES_PARTITION_MAX_JOBS] = "",
 			names[HES_PARTITION_MAX_JOBS][2 * HES_NAME_MAX],
 			parts[HES_PARTITION_MAX_JOBS][16], interval[64] = "", title[32];
+	const int digits = digits_of(shown(a, best_of(a)));
 	struct cell row[6 + HES_PARTITION_MAX_JOBS] = { cell_text(NULL, "", mark) };
 	size_t n = 3;
 
@@ -54,17 +62,21 @@ static void split_row(struct table *t, const struct partition_answer *a, const s
 		snprintf(shares + strlen(shares), sizeof(shares) - strlen(shares), "%s%3u",
 			 i ? " " : "", s->sm_pct[i]);
 		snprintf(names[i], sizeof(names[i]), "%s/%u", p->workload, p->batch_size);
-		snprintf(parts[i], sizeof(parts[i]), isnan(part) ? "   -" : "%3.0f%%", 100 * part);
-		row[n++] = cell_noted(cell_real(NULL, names[i], -4, s->estimate.rate[i]), parts[i]);
+		snprintf(parts[i], sizeof(parts[i]), isnan(part) ? "    -" : "%3.0f %%",
+			 100 * part);
+		row[n++] = cell_noted(cell_real(NULL, names[i],
+						digits_of(best_of(a)->estimate.rate[i]),
+						s->estimate.rate[i]),
+				      parts[i]);
 	}
 	if (s != &a->turns)
-		snprintf(interval, sizeof(interval), "%.4g to %.4g%s", shown(a, s) * s->low,
-			 shown(a, s) * s->high, s->allowed ? "" : "  below a floor");
+		snprintf(interval, sizeof(interval), "%.*f to %.*f%s", digits, shown(a, s) * s->low,
+			 digits, shown(a, s) * s->high, s->allowed ? "" : "  below a floor");
 	snprintf(title, sizeof(title), "%.0f %% interval", 100 * a->model->coverage);
 	row[1] = cell_text(NULL, "SM %", shares);
-	row[2] = cell_count(NULL, "MHz", clock_mhz);
+	row[2] = cell_key(cell_count(NULL, "MHz", clock_mhz));
 	row[n++] = cell_real(NULL, "GPU W", 1, s->estimate.power_w);
-	row[n++] = cell_real(NULL, objective_words[a->objective].per_watt, -4, shown(a, s));
+	row[n++] = cell_real(NULL, objective_words[a->objective].heading, digits, shown(a, s));
 	row[n++] = cell_text(NULL, title, interval);
 	table_row(t, row, n);
 }
@@ -145,12 +157,13 @@ static void print_model(const struct partition_answer *a)
 
 	printf("Predicted from each job alone at several shares (%s)", a->what);
 	if (!m->learnt) {
-		printf(".\n%zu co-run%s of jobs on %s %s %s measured; %s To measure more:\n"
+		printf(".\n%zu co-run%s of jobs on %s %s %s measured. %s To measure more:\n"
 		       "heshare profile %s --batch %u --co-runners %s/%u --clocks default -- %s\n",
 		       m->sets, hes_s(m->sets), hes_article(a->g->name), a->g->name,
 		       m->sets == 1 ? "was" : "were",
-		       m->sets ? "they set how much jobs slow each other down."
-			       : "how much jobs slow each other down is a guess.",
+		       m->sets == 1  ? "It sets how much jobs slow each other down."
+		       : m->sets > 1 ? "They set how much jobs slow each other down."
+				     : "How much jobs slow each other down is a guess.",
 		       p->workload, p->batch_size, q->workload, q->batch_size,
 		       p->command[0] && is_plain(p->command) ? partition_command(p->command)
 							     : "COMMAND");
@@ -199,9 +212,9 @@ static void print_gain(const struct partition_answer *a)
 	    memcmp(a->equal.sm_pct, best->sm_pct, sizeof(best->sm_pct)) == 0)
 		printf("\nEqual shares are the best split.\n");
 	else if (a->equal.estimate.power_w > 0)
-		printf("\nThe best split does %+.1f %% work per watt against equal shares at %u "
-		       "MHz.\n",
-		       100 * partition_gain(best, &a->equal), a->equal_mhz);
+		printf("\nThe best split does %+.1f %% %s against equal shares at %u MHz.\n",
+		       100 * partition_gain(best, &a->equal), objective_words[a->objective].unit,
+		       a->equal_mhz);
 	if (a->turns.estimate.power_w > 0)
 		printf("Against jobs that take turns alone on the GPU: %+.1f %%.\n",
 		       100 * partition_gain(best, &a->turns));
@@ -230,7 +243,7 @@ int partition_print(const struct partition_answer *a, bool all, bool script, str
 		split_row(&t, a, &a->turns, a->turns_mhz, "turns");
 	if (a->given.estimate.power_w > 0)
 		split_row(&t, a, &a->given, a->clocks_mhz[a->best], "given");
-	putchar('\n');
+	puts("Below a job: its iterations a second, and those in % of the job alone.\n");
 	cli_print_table(&t, stdout, 0);
 	if (rc)
 		return rc;
