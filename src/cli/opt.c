@@ -64,26 +64,30 @@ void opt_words(const struct opt *o, opt_say_fn *say, void *ctx)
 
 struct telling {
 	FILE *f; /* NULL: count alone */
-	size_t n;
+	const char *help;
+	size_t n, n_explained; /* words, and those that the help has as "(WORD)" */
 };
 
 static void tell(const char *word, void *ctx)
 {
 	struct telling *t = ctx;
+	char explained[96];
 
 	if (t->f)
 		fprintf(t->f, "%s%s", t->n ? ", " : ": ", word);
+	snprintf(explained, sizeof(explained), "(%s)", word);
 	t->n++;
+	t->n_explained += strstr(t->help, explained) != NULL;
 }
 
 void opt_tell_words(const struct opt *o, FILE *f)
 {
-	struct telling t = { 0 };
+	struct telling t = { .help = o->help };
 
 	opt_words(o, tell, &t);
-	if (!t.n || t.n > MOST_LISTED)
+	if (t.n == t.n_explained || t.n > MOST_LISTED)
 		return;
-	t = (struct telling){ .f = f };
+	t = (struct telling){ .f = f, .help = o->help };
 	opt_words(o, tell, &t);
 }
 

@@ -313,10 +313,12 @@ policies() {
 }
 
 @test "help tells the values that an option takes, where they are few" {
-	run -0 "$HESHARE" plan --help
-	[[ "$(tr -s ' \n' ' ' <<<"$output")" == *"balanced, energy, jct"* ]]
+	run -0 "$HESHARE" simulate --help
+	[[ "$(tr -s ' \n' ' ' <<<"$output")" == *": balanced, energy, jct, fleet"* ]]
+	# Not again where the help explains each of them.
 	run -0 "$HESHARE" man plan
-	[[ "$output" == *": balanced, energy, jct, fleet."* ]]
+	[[ "$output" == *"(fleet)"*"without it, balanced."* ]]
+	[[ "$output" != *"balanced, energy, jct"* ]]
 }
 
 @test "options for heshare's own use are in no help, man page or completion" {

@@ -85,7 +85,8 @@ need_data() {
 	run "$HESHARE" trace --list --json
 	[ "$(jq -c '.formats | map(.name)' <<<"$output")" = '["helios","philly","alibaba","miso","sacct","gavel","helios-like"]' ]
 	run "$HESHARE" trace --list
-	[[ "$output" == *"columns: arrival=timestamp,runtime=duration,gpus=num_gpus"* ]]
+	[[ "$(tr -s ' \n' ' ' <<<"$output")" == *"columns: arrival=timestamp, runtime=duration, gpus=num_gpus"* ]]
+	[ "$(awk 'length > 80' <<<"$output")" = "" ]
 }
 
 @test "what was dropped, clamped and invented is printed apart from the jobs" {

@@ -27,23 +27,56 @@ void offer_contenders(opt_say_fn *say, void *ctx)
 	}
 }
 
+static void name_row(struct table *t, const char *heading, const char *name, const char *what)
+{
+	const struct cell row[] = {
+		cell_text(NULL, heading, name),
+		cell_text(NULL, "what it does", what),
+	};
+
+	TABLE_ROW(t, row);
+}
+
+static void policy_row(struct table *t, const struct hes_policy *p)
+{
+	const struct cell row[] = {
+		cell_text(NULL, "policy", p->name),
+		cell_count(NULL, "most jobs", (int64_t)hes_policy_most_jobs(p, LIST_GPUS)),
+		cell_text(NULL, "what it does", p->summary),
+	};
+
+	TABLE_ROW(t, row);
+}
+
 int offer_print_policies(void)
 {
-	for (size_t i = 0; hes_policies[i].name; i++) {
-		printf("%-13s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i].name,
-		       hes_policies[i].summary, hes_policy_most_jobs(&hes_policies[i], LIST_GPUS),
-		       LIST_GPUS);
-	}
-	printf("  morak, muserve, batchdvfs, mps-equal, mps-default, static, static-equal, cap and "
-	       "exclusive\n"
-	       "  with another order or GPU, as in morak:edp-sjf:\n"
-	       "  eft        the GPU of earliest predicted finish, first come first served\n"
-	       "  least      the GPU with the least queued work, first come first served; "
-	       "exclusive,\n"
-	       "             static and cap do so by themselves\n"
-	       "  edp-sjf    shortest first, the GPU of least predicted finish x energy\n"
-	       "  pwr:shared lets jobs share GPUs, and also weighs the fragmentation that a job "
-	       "leaves\n");
+	static const char *const rows[][2] = {
+		{ "balanced", "energy and average completion time together" },
+		{ "energy", "the least energy of busy GPUs" },
+		{ "jct", "the least average completion time" },
+		{ "fleet", "the least energy of all GPUs, idle ones included" },
+		{ "eft", "the GPU of earliest predicted finish, first come first served" },
+		{ "least", "the GPU with the least queued work, first come first served; "
+			   "exclusive, static and cap do so by themselves" },
+		{ "edp-sjf", "shortest first, the GPU of least predicted finish x energy" },
+		{ "pwr:shared", "lets jobs share GPUs, and also weighs the fragmentation "
+				"that a job leaves" },
+	};
+	struct table policies = { 0 }, preferences = { 0 }, variants = { 0 };
+
+	for (size_t i = 0; hes_policies[i].name; i++)
+		policy_row(&policies, &hes_policies[i]);
+	for (size_t i = 0; i < 4; i++)
+		name_row(&preferences, "preference", rows[i][0], rows[i][1]);
+	for (size_t i = 4; i < sizeof(rows) / sizeof(rows[0]); i++)
+		name_row(&variants, "variant", rows[i][0], rows[i][1]);
+	cli_print_table(&policies, stdout, 0);
+	printf("Most jobs: at once on %d GPUs.\n\n", LIST_GPUS);
+	puts("heshare, heshare-tuned and joint take a preference, as in joint:energy:\n");
+	cli_print_table(&preferences, stdout, 2);
+	puts("\nmorak, muserve, batchdvfs, mps-equal, mps-default, static, static-equal, cap and\n"
+	     "exclusive take a variant, as in morak:edp-sjf:\n");
+	cli_print_table(&variants, stdout, 2);
 	return 0;
 }
 

@@ -16,12 +16,20 @@
 			"seconds"                                                             \
 	}
 
+#define PREFER_OPT(at)                                                                       \
+	{                                                                                    \
+		.name = "prefer", .kind = OPT_TEXT, .offset = (at), .arg = "NAME",           \
+		.offer = offer_preferences,                                                  \
+		.help = "what to favour: average completion time (jct), the energy of busy " \
+			"GPUs (energy) or of all (fleet), or time and energy (balanced); "   \
+			"without it, balanced"                                               \
+	}
+
 /** Policies, each alone and with each of its preferences or variants: "heshare", "heshare:energy",
  * "morak:eft". */
 opt_offer_fn offer_contenders;
 #define OFFER_LIST "list" /* in a policy's place: say what there is */
-/** Every policy with what it does and how many jobs it takes, a line each. @return 0, the exit
- * status */
+/** Tables of policies, their preferences and variants. @return 0, the exit status */
 int offer_print_policies(void);
 /** Every preference that any policy has, once. */
 opt_offer_fn offer_preferences;

@@ -57,9 +57,7 @@ static const struct opt plan_opts[] = {
 	  .help = "policy, as NAME, NAME:PREFERENCE or NAME:VARIANT; list prints all of them; "
 		  "exec:PROGRAM runs a program that plans" },
 	EXEC_LIMIT_OPT(offsetof(struct plan_opts, exec_limit_s)),
-	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
-	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); "
-		  "without it, balanced" },
+	PREFER_OPT(offsetof(struct plan_opts, prefer)),
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1",
 	  .max = 0x1p62,
 	  .help = "seed of the random choices" },

@@ -48,9 +48,7 @@ static const struct opt run_opts[] = {
 	  .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
 	  .help = "use these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, "
 		  "all that can be used" },
-	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
-	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); "
-		  "without it, balanced" },
+	PREFER_OPT(offsetof(struct run_opts, prefer)),
 	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9,
 	  .help = "keep the sum of the power of all GPUs below this, W; 0: no cap" },
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME",
@@ -60,11 +58,11 @@ static const struct opt run_opts[] = {
 	  .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .help = "print every act in order, with planned times, and do nothing" },
 	{ .name = "resume", .kind = OPT_FLAG, AT(resume),
-	  .help = "continue the last run of this plan; jobs that are done do not run again" },
+	  .help = "continue the last run of this plan or jobs file; jobs that are done do not run again" },
 	{ .name = "resume-if-begun", .kind = OPT_FLAG, AT(resume_if_begun),
-	  .help = "--resume if this plan was run before, else begin" },
+	  .help = "--resume if this plan or jobs file was run before, else begin" },
 	{ .name = "restart", .kind = OPT_FLAG, AT(restart), .without = "resume,resume-if-begun",
-	  .help = "start again although the last run of this plan can be resumed" },
+	  .help = "start again although the last run of this plan or jobs file can be resumed" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
 	  .help = "folder for the output of the jobs and the plan; without it, the name of the "
 		  "file with .run in place of .csv or .json" },

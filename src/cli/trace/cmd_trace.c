@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/plural.h"
+#include "base/texts.h"
 #include "cli/cli.h"
 #include "cli/inputs/inputs.h"
 #include "cli/commands.h"
@@ -176,14 +177,26 @@ static json_t *format_json(const struct hes_trace_format *f)
 			 f->summary, "layouts", layouts);
 }
 
-static void print_format(const struct hes_trace_format *f)
+static void format_row(struct table *t, const char *name, const char *what)
 {
-	printf("%-12s %s\n", f->name, f->summary);
+	const struct cell row[] = {
+		cell_text(NULL, "format", name),
+		cell_text(NULL, "what it is, and its columns", what),
+	};
+
+	TABLE_ROW(t, row);
+}
+
+static void format_rows(struct table *t, const struct hes_trace_format *f)
+{
+	format_row(t, f->name, f->summary);
 	for (size_t i = 0; i < HES_TRACE_LAYOUTS && f->layouts[i]; i++) {
-		printf("%-12s columns: ", "");
+		char columns[512] = "columns: ";
+
 		for (size_t k = 0; f->layouts[i][k]; k++)
-			printf("%s%s", k ? "," : "", f->layouts[i][k]);
-		putchar('\n');
+			hes_text_add(columns, sizeof(columns), k ? ", " : "", "%s",
+				     f->layouts[i][k]);
+		format_row(t, "", columns);
 	}
 }
 
@@ -193,6 +206,7 @@ static const char generator_summary[] =
 static int list(bool json)
 {
 	json_t *doc = json ? json_array() : NULL;
+	struct table t = { 0 };
 
 	for (size_t i = 0; hes_trace_formats[i]; i++) {
 		const struct hes_trace_format *f = hes_trace_formats[i];
@@ -200,14 +214,15 @@ static int list(bool json)
 		if (json)
 			json_array_append_new(doc, format_json(f));
 		else
-			print_format(f);
+			format_rows(&t, f);
 	}
 	if (!json)
-		printf("%-12s %s\n", HES_TRACE_GENERATOR, generator_summary);
+		format_row(&t, HES_TRACE_GENERATOR, generator_summary);
 	else
 		json_array_append_new(doc,
 				      json_pack("{s:s, s:s, s:s}", "name", HES_TRACE_GENERATOR,
 						"kind", "generator", "summary", generator_summary));
+	cli_print_table(&t, stdout, 0);
 	return json ? cli_print_json("heshare-trace-list", json_pack("{s:o}", "formats", doc)) : 0;
 }
 
