@@ -461,10 +461,10 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 		    rows.setdefault(who, [float(energy), float(jct)])
 		block = text.split("<!-- table saving")[1].split("-->")[1].split("<!-- end")[0]
 		sentence = " ".join(block.split())
-		said = re.search(r"Of the means that is (\d+) % and (\d+) % less, and (\d+) % and (\d+) % less\.$", sentence)
-		spans = [list(map(int, s)) for s in re.findall(r"(\d+) to (\d+) % less", sentence)]
+		said = re.findall(r"(\d+) % less", sentence)
+		spans = [list(map(int, s)) for s in re.findall(r"(\d+) to (\d+) %", sentence)]
 		pairs = [(who, k) for who in ("exclusive", "static-equal:edp-sjf") for k in (0, 1)]
-		for (who, k), value, (low, high) in zip(pairs, said.groups(), spans, strict=True):
+		for (who, k), value, (low, high) in zip(pairs, said, spans, strict=True):
 		    found = 100 - 100 * rows["joint:balanced"][k] / rows[who][k]
 		    assert abs(found - int(value)) < 0.6, (who, found, value)
 		    assert low <= int(value) <= high, (who, low, value, high)
