@@ -23,7 +23,7 @@ rows() {
 	run -0 --separate-stderr "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" \
 		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
-	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 4 new" ]
+	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 4 new, one for each job of a point" ]
 	# What it took is metered from the start of the first job to the end of the last.
 	[[ "${lines[2]}" =~ ^"profiling: "[0-9.]+" kJ in "[0-9.]+" "(s|min).*" of GPU time"$ ]]
 	[ "$(rows "SELECT count(*) FROM origins WHERE gpu_s > (SELECT sum(seconds) FROM points) AND energy_j / gpu_s BETWEEN 10 AND 70
@@ -42,7 +42,7 @@ rows() {
 	run -0 --separate-stderr "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" \
 		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 0 measured, 4 known before, 0 failed" ]
-	[ "${lines[1]}" = "profiles: 0 new, 1 known; samples: 0 new" ]
+	[ "${lines[1]}" = "profiles: 0 new, 1 known; samples: 0 new, one for each job of a point" ]
 	[ "${#lines[@]}" = 2 ] # nothing ran
 	# The second command is a plan.
 	printf 'id,workload,batch_size,iterations\na,resnet50,16,500\n' >jobs.csv
@@ -51,7 +51,7 @@ rows() {
 	jq -e --argjson us "$step_us" '.jobs[0].measured_mib == 3571 and (.predicted.makespan_us / 500 / $us | . > 0.9 and . < 1.5)' plan.json
 	run -0 "$HES_LAB" --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 \
 		--shares 50,80,100 --clocks 600 --dry-run -- "${TASK[@]}"
-	[[ "$output" == "T4: 2 points, for which jobs are started at most 1 time; "*" min of one GPU at least; known: 4" ]]
+	[[ "$output" == "T4: 2 points, at most 1 start of a job, at least "*" min of one GPU; known: 4" ]]
 	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 \
 		-- sleep 1
 	[[ "$output" == *'resnet50 at batch size 16 is in the store already, as "exec vgpu-task '*'give it another name'* ]]
@@ -72,7 +72,7 @@ rows() {
 		--co-runners 'resnet50/16=vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2' -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
 	# bert-large was not measured on the whole GPU: it has no profile, so it gives no samples.
-	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 2 new" ]
+	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 2 new, one for each job of a point" ]
 	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 \
 		--shares 60,100 --clocks default --co-runners resnet50/16 -- \
 		"${TASK[@]}"
@@ -346,7 +346,7 @@ states() {
 	run -1 "$HES_LAB" -- heshare profile --jobs two.csv --store s.db -- ./job.sh resnet50 8
 	[[ "$output" == *"resnet50/16 and vgg16/8 would run the same command; put {workload} and {batch} into it" ]]
 	run -0 "$HES_LAB" -- heshare profile net --store s.db --dry-run -- true
-	[[ "${lines[0]}" == "T4: 120 points, for which jobs are started at most 10 times; "*" min of one GPU at least" ]]
+	[[ "${lines[0]}" == "T4: 120 points, at most 10 starts of a job, at least "*" min of one GPU" ]]
 }
 
 @test "a clock that cannot be unlocked any more is not taken for the default" {

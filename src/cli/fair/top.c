@@ -124,7 +124,7 @@ static void tenant_row(struct table *t, const struct fair_tenant_row *r, const s
 {
 	const struct cell row[] = {
 		cell_text("tenant", "tenant", r->tenant),
-		cell_count("uid", "uid", r->uid),
+		cell_key(cell_count("uid", "uid", r->uid)),
 		cell_count("processes", "procs", r->processes),
 		cell_count("pid", NULL, r->pid),
 		cell_text("state", "state", word(states, N(states), r->state)),
@@ -202,7 +202,7 @@ static void gpu_print(const struct view *v, const struct fair_gpu *g)
 	uuid_format(g->gpu, uuid);
 	printf("%s  %s  policy %s, phi %g", uuid, g->name, g->policy, g->phi);
 	if (strcmp(g->policy, "etf") == 0)
-		printf(" (energy can be equal up to %.3f)", g->phi_fair);
+		printf(" (energy can be equal up to phi %.3f)", g->phi_fair);
 	printf(", interval %g ms\n", (double)g->interval_ns * 1e-6);
 	printf("busy %.1f %% of %.1f s with work, %" PRIu64 " leases, %" PRIu64
 	       " changes of clock, power %s\n",

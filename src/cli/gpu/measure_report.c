@@ -142,9 +142,9 @@ void measure_text(FILE *f, const struct measured_run *r, size_t n)
 	measure_late_text(f, r, 0);
 	if (coarse)
 		fprintf(f,
-			"busy %% of %zu GPU%s is NVML's utilisation: time with any kernel; how "
-			"much of SMs and memory it used, "
-			"a Hopper GPU tells, or DCGM\n",
+			"busy %% of %zu GPU%s is NVML's utilisation: the part of the time with any "
+			"kernel. Only a Hopper GPU or DCGM reports how much of SMs and memory was "
+			"used.\n",
 			coarse, hes_s(coarse));
 }
 

@@ -59,8 +59,8 @@ static const struct opt profile_opts[] = {
 	{ .name = "samples", .kind = OPT_U64, AT(q.samples), .arg = "N", .def = "1000",
 	  .max = HES_DRAW_MAX_SAMPLES,
 	  .with = "jobs,modelled",
-	  .help = "with --jobs or --modelled: number of samples of jobs that share a GPU; 0: jobs "
-		  "alone" },
+	  .help = "with --jobs: number of points of jobs that share a GPU, divided between the GPU "
+		  "types; with --modelled: number of samples; 0: jobs alone" },
 	{ .name = "most", .kind = OPT_U64, AT(q.most), .arg = "N", .def = "4", .min = 2,
 	  .max = HES_MAX_SHARING,
 	  .with = "jobs",
@@ -209,8 +209,8 @@ static int print_result(const struct profile_opts *o, const struct profile_sessi
 	if (r->uncertain)
 		printf(", %zu of those measured with a standard error above %g %%", r->uncertain,
 		       o->q.error_pct);
-	printf("\nprofiles: %zu new, %zu known; samples: %zu new\n", d->profiles_new,
-	       d->profiles_known, d->samples_new);
+	printf("\nprofiles: %zu new, %zu known; samples: %zu new, one for each job of a point\n",
+	       d->profiles_new, d->profiles_known, d->samples_new);
 	if (r->cost.gpu_s > 0)
 		printf("profiling: %s\n", cli_profiling_text(text, &r->cost));
 	return 0;
@@ -236,8 +236,8 @@ static int dry_run(struct profile_session *s, struct hes_err *err)
 		rc = profile_estimate(s, k, &w, &minutes, err);
 		if (rc)
 			break;
-		printf("%s: %zu point%s, for which jobs are started at most %zu time%s; %.0f "
-		       "min of one GPU at least",
+		printf("%s: %zu point%s, at most %zu start%s of a job, at least %.0f min of one "
+		       "GPU",
 		       s->sequences[k].type->name, w.points, hes_s(w.points), w.starts,
 		       hes_s(w.starts), minutes);
 		if (w.known)

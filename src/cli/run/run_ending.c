@@ -95,8 +95,8 @@ static void baseline_text(FILE *f, const struct run_baseline *b,
 		fprintf(f, "  profiling: %zu of %zu sessions were not measured\n", p->unknown,
 			p->origins);
 	if (!b->has_times)
-		fputs("  times and fleet energy are not known: not every job is done, has an "
-		      "estimate and has joules\n",
+		fputs("  no times and no fleet energy: they need an estimate and joules of every "
+		      "job, and that it is done\n",
 		      f);
 }
 
