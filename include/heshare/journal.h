@@ -244,6 +244,9 @@ int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *
 			struct hes_err *err);
 int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt,
 			     const struct hes_run_process *p, struct hes_err *err);
+/** The clock of its GPU was set to @clock_mhz while it runs; 0: unlocked. */
+int hes_journal_attempt_clock(struct hes_journal *j, int64_t attempt, uint32_t clock_mhz,
+			      struct hes_err *err);
 /** @param seen  as in struct hes_attempt; NULL: "" */
 int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us,
 			      int32_t status, enum hes_verdict verdict, const char *seen,

@@ -33,6 +33,19 @@ int run_note_clock(struct run_log *log, const struct run_gpu *g, uint32_t mhz, s
 					     "lock the clock at %" PRIu32 " MHz", mhz);
 }
 
+/* The attempts that run on it have the new clock. */
+static void note_attempts_clock(struct run_log *log, struct run_gpu *g)
+{
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		struct hes_attempt *a = &g->running[i]->attempt;
+
+		if (a->clock_mhz == g->lock.mhz)
+			continue;
+		a->clock_mhz = g->lock.mhz;
+		hes_journal_attempt_clock(log->journal, a->id, a->clock_mhz, NULL);
+	}
+}
+
 void run_set_clock(struct run_settings *k, struct run_gpu *g, uint32_t mhz)
 {
 	struct hes_err err;
@@ -55,6 +68,7 @@ void run_set_clock(struct run_settings *k, struct run_gpu *g, uint32_t mhz)
 	}
 	g->lock.mhz = mhz == RUN_UNLOCKED ? 0 : mhz;
 	g->lock.verify_us = run_now_us(k->log->clock) + VERIFY_US;
+	note_attempts_clock(k->log, g);
 }
 
 /* Where nothing is locked: a clock that another program has locked is not seen otherwise. Two

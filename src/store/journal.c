@@ -23,13 +23,15 @@ static const char *const texts[JOURNAL_STATEMENTS] = {
 		" VALUES (?, ?, ?, ?, ?, ?, ?)",
 	[JOURNAL_ATTEMPT_RUNS] =
 		"UPDATE attempts SET pid = ?2, pid_start = ?3, pid_boot = ?4 WHERE id = ?1",
+	[JOURNAL_ATTEMPT_CLOCK] = "UPDATE attempts SET clock_mhz = ?2 WHERE id = ?1",
 	[JOURNAL_ATTEMPT_ENDED] = "UPDATE attempts SET ended_us = ?2, status = ?3, verdict = ?4, "
 				  "seen = ?5 WHERE id = ?1",
 	[JOURNAL_ATTEMPT_TOOK] = "UPDATE attempts SET energy_mj = ?2 WHERE id = ?1",
 	[JOURNAL_COPY_ATTEMPT] =
 		"INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, started_us, "
 		"ended_us, status, verdict, energy_mj, seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
-		"?8, ?9, ?10, ?11, nullif(?12, '')) ON CONFLICT DO UPDATE SET ended_us = ?8, "
+		"?8, ?9, ?10, ?11, nullif(?12, '')) ON CONFLICT DO UPDATE SET clock_mhz = ?6, "
+		"ended_us = ?8, "
 		"status = ?9, verdict = ?10, energy_mj = ?11, seen = nullif(?12, '')",
 	[JOURNAL_RESULT] =
 		"UPDATE run_jobs SET state = ?3, start_us = ?4, end_us = ?5, energy_mj = ?6"
@@ -313,6 +315,16 @@ int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t en
 	sqlite3_bind_int64(q, 3, status);
 	journal_bind(q, 4, hes_verdict_names[verdict]);
 	journal_bind(q, 5, seen && *seen ? seen : NULL);
+	return hes_db_run(j->store, q, err);
+}
+
+int hes_journal_attempt_clock(struct hes_journal *j, int64_t attempt, uint32_t clock_mhz,
+			      struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_CLOCK];
+
+	sqlite3_bind_int64(q, 1, attempt);
+	sqlite3_bind_int64(q, 2, clock_mhz);
 	return hes_db_run(j->store, q, err);
 }
 

@@ -112,6 +112,16 @@ once() { # JOBS: each of these left its line once
 	[ ! -e open.run/live.json ]
 }
 
+@test "the clock of a job is the one that its GPU has now, not the one of its start" {
+	"$HESHARE" plan few.csv -f one.yaml --policy joint --json | stretch |
+		jq '.gpus[].batches |= [.[] | .jobs[] as $j | . + { jobs: [$j + { sm_pct: 50 }], clock_mhz: (if $j.job == "a" then 1050 else 900 end) } | del(.unlocked)]' >clocks.json
+	lab one 'heshare run clocks.json -c "$gated" >out 2>err & p=$!
+		sh await "[.jobs[] | select(.clock_mhz == 1050)] | length == 2"
+		: >go-a; sh await "[.jobs[] | select(.job == \"b\" and .clock_mhz == 900)] | length == 1 or .state != \"going\""
+		: >go; wait $p; jq -e ".state == \"going\"" seen'
+	[ "$status" -eq 0 ]
+}
+
 @test "a run whose runner was killed is interrupted, one that was stopped is stopped" {
 	lab two 'heshare run open.json -c "$endless_first" >out 2>err & p=$!
 		sh await ".energy_j > 0 and .jobs_running > 0"
