@@ -329,14 +329,17 @@ int hes_csv_column(const struct hes_csv *c, const char *name, struct hes_err *er
 {
 	int i = hes_csv_find(c, name);
 	const bool otherwise = c->n_names == 1 && strpbrk(c->names[0], ";|\t");
+	const char *near;
 	char have[256] = "";
 
 	if (i >= 0)
 		return i;
+	near = hes_text_nearest(name, (const char *const *)c->names, c->n_names);
 	for (size_t k = 0; k < c->n_names; k++)
 		hes_text_add(have, sizeof(have), ", ", "%.40s", c->names[k]);
-	return hes_fail(err, -ENOENT, "%s:1: no column \"%s\"; there are: %s%s", c->path, name,
-			have, otherwise ? "; columns are separated by commas" : "");
+	return hes_fail(err, -ENOENT, "%s:1: no column \"%s\"%s%s%s; there are: %s%s", c->path,
+			name, near ? " (\"" : "", near ? near : "", near ? "\"?)" : "", have,
+			otherwise ? "; columns are separated by commas" : "");
 }
 
 /* Whether one quoted field is the whole row. */

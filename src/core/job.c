@@ -281,6 +281,10 @@ static int find_columns(const struct hes_csv *c, const char *pattern, struct col
 				"command or workload",
 				why.msg);
 	}
+	if (pattern && col->command < 0 && col->workload < 0 && strstr(pattern, "{workload}")) {
+		hes_csv_column(c, "workload", &why);
+		return hes_fail(err, -ENOENT, "%s; the command needs it: %.80s", why.msg, pattern);
+	}
 	col->gpu = hes_csv_find(c, "gpu");
 	col->gpus = -1;
 	for (size_t i = 0; i < hes_csv_columns(c); i++)

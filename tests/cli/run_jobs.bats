@@ -209,7 +209,9 @@ joules_sum() {
 	# With a command for all, too, the file must be one of jobs: no column misspelt, no plan.
 	printf 'comand\n./a.sh\n' >misspelt.csv
 	printf '{\n"version": 3\n}\n' >renamed.csv
-	refused 'misspelt.csv:1: no column "command"; there are: comand; ' misspelt.csv -- true
+	refused 'misspelt.csv:1: no column "command" ("comand"?); there are: comand; ' misspelt.csv -- true
+	printf 'id,wrkload,batch_size,iterations\na,resnet50,16,100\n' >bad.csv
+	refused 'bad.csv:1: no column "workload" ("wrkload"?); there are: id, wrkload, batch_size, iterations; the command needs it: exec ./job.sh {workload}' bad.csv -- ./job.sh {workload}
 	refused 'renamed.csv:1: no column "command"; there are: {; ' renamed.csv -c true
 	refused 'so there is nothing to resume' jobs.csv --resume -- true
 	wrong=2
