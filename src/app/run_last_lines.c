@@ -80,11 +80,25 @@ static void take_lines(char *text, size_t n, struct last_lines *out)
 		out->v[out->n++] = found[--lines];
 }
 
+/* @return where the output of the last attempt begins in @text */
+static size_t last_attempt(const char *text, size_t n)
+{
+	static const char line[] = "\n" RUN_OUTPUT_NEXT "\n";
+	const char *at = text, *found;
+	size_t from = 0;
+
+	while ((found = memmem(at, n - (size_t)(at - text), line, sizeof(line) - 1))) {
+		from = (size_t)(found - text) + sizeof(line) - 1;
+		at = found + 1;
+	}
+	return from;
+}
+
 void last_lines_read(const char *folder, const char *job, struct last_lines *out)
 {
 	struct hes_job_folder f = { .fd = -1 };
 	char name[RUN_FILE_NAME_MAX], text[END_BYTES];
-	size_t n = 0;
+	size_t n = 0, from;
 
 	*out = (struct last_lines){ 0 };
 	run_output_name(job, name);
@@ -92,7 +106,8 @@ void last_lines_read(const char *folder, const char *job, struct last_lines *out
 		out->log = NULL;
 	if (!hes_job_folder_open(&f, folder, NULL))
 		n = read_end(&f, name, text);
-	take_lines(text, n, out);
+	from = last_attempt(text, n);
+	take_lines(text + from, n - from, out);
 	hes_job_folder_close(&f);
 }
 

@@ -62,6 +62,9 @@ int run_output_open(const struct hes_job_folder *folder, const char *job,
 	fd = hes_job_file_append(folder, name, owner, err);
 	if (fd < 0)
 		return file_error(folder, fd, err);
+	/* Where this cannot be written, only the excerpt of a report is longer. */
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
+		dprintf(fd, "\n%s\n", RUN_OUTPUT_NEXT);
 	*from = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
 	return fd;
 }

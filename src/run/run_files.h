@@ -10,6 +10,8 @@
 #include "launch/launch.h"
 
 #define RUN_FILE_NAME_MAX (3 * HES_NAME_MAX + 32)
+/* The line in a file of output before each attempt but the first. */
+#define RUN_OUTPUT_NEXT "[heshare: the next attempt]"
 
 /** What the wrapper of a job wrote at its end. */
 struct run_status {

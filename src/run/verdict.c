@@ -5,6 +5,7 @@
 #include "run/verdict.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -180,13 +181,27 @@ void run_judge_not_started(struct run_judge *j, struct run_task *t, bool again,
 	task_judge(j->tasks, t, again ? HES_VERDICT_STOPPED : HES_VERDICT_FAILED);
 }
 
+/* "; FOLDER/LOG has its output", or that there is none. */
+static const char *output_words(const struct run_judge *j, const struct run_task *t,
+				char out[PATH_MAX + 32])
+{
+	char log[RUN_FILE_NAME_MAX], text[2];
+
+	run_output_name(t->job->id, log);
+	if (!run_output_last(j->log->folder, t->job->id, t->output_from, text, sizeof(text),
+			     NULL) &&
+	    !text[0])
+		return "it wrote no output";
+	snprintf(out, PATH_MAX + 32, "%s/%s has its output", j->q->folder, log);
+	return out;
+}
+
 void run_decide(const struct run_judge *j, struct run_task *t)
 {
 	bool own = t->verdict == HES_VERDICT_FAILED || t->verdict == HES_VERDICT_TIMEOUT;
-	char log[RUN_FILE_NAME_MAX];
+	char output[PATH_MAX + 32];
 	const char *then;
 
-	run_output_name(t->job->id, log);
 	if (t->decided)
 		return;
 	t->decided = true;
@@ -202,20 +217,16 @@ void run_decide(const struct run_judge *j, struct run_task *t)
 	if (t->verdict == HES_VERDICT_FAILED && hes_run_why_no_command(t->end.code))
 		run_tell(j->log,
 			 "job %s: %s, status %d in attempt %" PRIu32
-			 "; another attempt would end like this, so %s; %s/%s has its output",
+			 "; another attempt would end like this, so %s; %s",
 			 t->job->id, hes_run_why_no_command(t->end.code), t->end.code,
-			 t->attempt.number, then, j->q->folder, log);
+			 t->attempt.number, then, output_words(j, t, output));
 	else if (t->verdict == HES_VERDICT_FAILED)
-		run_tell(j->log,
-			 "job %s failed with status %d in attempt %" PRIu32
-			 "%s%s; %s; %s/%s has its output",
+		run_tell(j->log, "job %s failed with status %d in attempt %" PRIu32 "%s%s; %s; %s",
 			 t->job->id, t->end.code, t->attempt.number, t->seen[0] ? ": " : "",
-			 t->seen, then, j->q->folder, log);
+			 t->seen, then, output_words(j, t, output));
 	else if (t->verdict == HES_VERDICT_EARLY)
-		run_tell(j->log,
-			 "job %s ended early, with status 0: %s; it is not tried again, and %s/%s "
-			 "has its output",
-			 t->job->id, t->seen, j->q->folder, log);
+		run_tell(j->log, "job %s ended early, with status 0: %s; it is not tried again; %s",
+			 t->job->id, t->seen, output_words(j, t, output));
 	else if (t->verdict == HES_VERDICT_TIMEOUT)
 		run_tell(j->log, "job %s timed out in attempt %" PRIu32 "; %s", t->job->id,
 			 t->attempt.number, then);

@@ -208,13 +208,17 @@ once() { # every job left its line once
 	jq '(.jobs[] | select(.id == "c")).command = "printf \"one\\ntwo\\n\\033[31mthree\\rfour \\377\\n\\n\"; exit 3"
 		| (.jobs[] | select(.id == "d")).command = "nothing-like-this"
 		| (.jobs[] | select(.id == "e")).command = "/etc/passwd"
-		| (.jobs[] | select(.id == "f")).command = "exit 4"' batches.json >p.json
+		| (.jobs[] | select(.id == "f")).command = "[ $HESHARE_ATTEMPT != 1 ] || echo first; exit 4"' batches.json >p.json
 	lab 40 heshare run p.json --retries 1 --no-mps -c "$quick"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"job c failed with status 3; the end of $PWD/p.run/c.log:"$'\n    two\n    \\x1b[31mthree\n    four \\xff\n'* ]]
 	[[ "$output" == *"job d failed: its command was not found (status 127); the end of $PWD/p.run/d.log:"$'\n'*"nothing-like-this: not found"* ]]
 	[[ "$output" == *"job e failed: its command cannot be executed (status 126)"* ]]
 	[[ "$output" == *"job f failed with status 4; no output in $PWD/p.run/f.log"$'\n'* ]]
+	# The excerpt is of the last attempt.
+	[[ "$stderr" == *"job f failed with status 4 in attempt 1; it is tried again; "*"/p.run/f.log has its output"* ]]
+	[[ "$stderr" == *"job f failed with status 4 in attempt 2; it is given up; it wrote no output"* ]]
+	[ "$(cat p.run/f.log)" = $'first\n\n[heshare: the next attempt]' ]
 	[[ "$output" != *$'\e'* ]]
 	[[ "$stderr" == *"job d: its command was not found, status 127 in attempt 1; another attempt would end like this, so it is given up"* ]]
 	jq -e '[.jobs[] | select(.failure) | [.job, .attempts, .failure.status]] | sort == [["c", 2, 3], ["d", 1, 127], ["e", 1, 126], ["f", 2, 4]]' p.run/report.json
