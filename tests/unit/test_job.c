@@ -219,8 +219,9 @@ TEST(a_file_without_workload_and_command_has_the_pattern_as_its_workload)
 	assert_null(jobs.v[1].command);
 	assert_null(jobs.unread);
 	hes_jobs_free(&jobs);
-	assert_int_equal(hes_jobs_load_for("./train.sh {workload}", path, &jobs, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, ":2: workload: empty; the command needs it: ./train.sh"));
+	assert_int_equal(hes_jobs_load_for("./train.sh {workload}", path, &jobs, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, ":1: no column \"workload\""));
+	assert_non_null(strstr(err.msg, "; the command needs it: ./train.sh"));
 }
 
 TEST(a_command_that_is_no_name_gets_its_beginning_and_a_hash)
