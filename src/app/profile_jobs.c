@@ -199,23 +199,17 @@ static const struct hes_point *known_point(const struct hes_points *known, const
 	return found;
 }
 
-/* "NAME[/BATCH][=COMMAND]" @param known  NULL: only check. @return its index; -errno */
-static long co_runner_job(char *text, const struct hes_points *known, struct profile_jobs *j,
-			  struct hes_err *err)
+/* "NAME[/BATCH]": @text is cut at the slash. */
+static int co_runner_name(char *text, uint32_t *batch_size, struct hes_err *err)
 {
-	char *command = strchr(text, '='), *slash;
-	const struct hes_profiled *there;
-	const struct hes_point *point;
-	uint32_t batch_size = 1;
+	char *slash = strrchr(text, '/');
 	int rc = 0;
 
-	if (command)
-		*command++ = '\0';
-	slash = strrchr(text, '/');
+	*batch_size = 1;
 	if (slash) {
 		*slash = '\0';
 		rc = hes_parse_u32("--co-runners: batch size", slash + 1, 1, HES_MAX_BATCH_SIZE,
-				   &batch_size, err);
+				   batch_size, err);
 	}
 	if (!rc)
 		rc = hes_check_name("--co-runners: the workload's name", text, HES_NAME_MAX - 1,
@@ -224,6 +218,22 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 		rc = hes_fail(
 			err, -EINVAL,
 			"--co-runners: the workload's name: \"%s\" has a comma, + or =", text);
+	return rc;
+}
+
+/* "NAME[/BATCH][=COMMAND]" @param known  NULL: only check. @return its index; -errno */
+static long co_runner_job(char *text, const struct hes_points *known, struct profile_jobs *j,
+			  struct hes_err *err)
+{
+	char *command = strchr(text, '=');
+	const struct hes_profiled *there;
+	const struct hes_point *point;
+	uint32_t batch_size;
+	int rc;
+
+	if (command)
+		*command++ = '\0';
+	rc = co_runner_name(text, &batch_size, err);
 	if (rc)
 		return rc;
 	there = jobs_find(j, text, batch_size);
@@ -231,12 +241,10 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 		return there - j->v;
 	point = command || !known ? NULL : known_point(known, text, batch_size);
 	if (!command && known && !point)
-		return hes_fail(
-			err, -ENOENT,
-			"--co-runners: no command is known of %s at batch size %u: profile it "
-			"first, or say "
-			"--co-runners %s/%u=COMMAND",
-			text, batch_size, text, batch_size);
+		return hes_fail(err, -ENOENT,
+				"--co-runners: no command is known of %s at batch size %u: profile "
+				"it first, or give --co-runners %s/%u=COMMAND",
+				text, batch_size, text, batch_size);
 	rc = jobs_add(j, text, batch_size,
 		      command ? command
 		      : point ? point->command

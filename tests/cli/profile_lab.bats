@@ -89,7 +89,7 @@ rows() {
 	[[ "$(tr -s " \n" " " <<<"$output")" == *"heshare profile bert-large, driver "*"-lab"* ]] # no measurement of a real GPU
 	run -2 "$HES_LAB" -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --co-runners \
 		vgg16/4 -- "${TASK[@]}"
-	[[ "$output" == *"no command is known of vgg16 at batch size 4: profile it first, or say --co-runners vgg16/4=COMMAND" ]]
+	[[ "$output" == *"no command is known of vgg16 at batch size 4: profile it first, or give --co-runners vgg16/4=COMMAND" ]]
 }
 
 @test "what is interrupted keeps its points, leaves nothing behind and goes on" {

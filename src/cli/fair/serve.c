@@ -127,55 +127,44 @@ static bool log_has_room(struct serve_log *l)
 	return false;
 }
 
+/* What a note says, after the GPU and, with @who, the process. At its colon follows the text. */
+static const struct {
+	bool who;
+	const char *what;
+} note_words[] = {
+	[ARBITER_CONNECTED] = { true, "connected" },
+	[ARBITER_DISCONNECTED] = { true, "disconnected" },
+	[ARBITER_LOST_LEASE] = { true, "did not release the GPU in time, and others have it now" },
+	[ARBITER_FLOOD] = { true, "sent too many messages and was disconnected" },
+	[ARBITER_BAD_PACKET] = { true, "was disconnected: " },
+	[ARBITER_REFUSED] = { true, "was refused: " },
+	[ARBITER_PROFILED] = { true, "draws " },
+	[ARBITER_NO_CLOCKS] = { false, "clocks are not set: " },
+	[ARBITER_CLOCK_FAILED] = { false, "a clock could not be set, and will be tried again: " },
+	[ARBITER_GPU_GONE] = { false, "no more clocks and no measured energy: " },
+	[ARBITER_CHANGED] = { true, "changed the settings" },
+};
+
 static void note_sentence(const struct serve_log *l, const struct arbiter_note *n, char *out,
 			  size_t size)
 {
-	char who[160], where[40] = "";
+	const char *what = note_words[n->kind].what;
+	const bool who = note_words[n->kind].who;
+	char process[160], where[40] = "", watts[40] = "";
 
 	if (*n->tenant)
-		snprintf(who, sizeof(who), "tenant %s of user %" PRIu32 ", process %" PRIu32,
-			 n->tenant, n->uid, n->pid);
+		snprintf(process, sizeof(process),
+			 "tenant %s of user %" PRIu32 ", process %" PRIu32 " ", n->tenant, n->uid,
+			 n->pid);
 	else
-		snprintf(who, sizeof(who), "process %" PRIu32 " of user %" PRIu32, n->pid, n->uid);
-	if (n->gpu != SIZE_MAX)
+		snprintf(process, sizeof(process), "process %" PRIu32 " of user %" PRIu32 " ",
+			 n->pid, n->uid);
+	if (n->gpu != SIZE_MAX && n->kind != ARBITER_CHANGED)
 		snprintf(where, sizeof(where), "GPU %zu: ", l->gpus[n->gpu]);
-	switch (n->kind) {
-	case ARBITER_CONNECTED:
-		snprintf(out, size, "%s%s connected", where, who);
-		break;
-	case ARBITER_DISCONNECTED:
-		snprintf(out, size, "%s%s disconnected", where, who);
-		break;
-	case ARBITER_LOST_LEASE:
-		snprintf(out, size, "%s%s did not release the GPU in time, and others have it now",
-			 where, who);
-		break;
-	case ARBITER_FLOOD:
-		snprintf(out, size, "%s%s sent too many messages and was disconnected", where, who);
-		break;
-	case ARBITER_BAD_PACKET:
-		snprintf(out, size, "%s%s was disconnected: %s", where, who, n->text);
-		break;
-	case ARBITER_REFUSED:
-		snprintf(out, size, "%s%s was refused: %s", where, who, n->text);
-		break;
-	case ARBITER_PROFILED:
-		snprintf(out, size, "%s%s draws %.1f W", where, who, n->number);
-		break;
-	case ARBITER_NO_CLOCKS:
-		snprintf(out, size, "%sclocks are not set: %s", where, n->text);
-		break;
-	case ARBITER_CLOCK_FAILED:
-		snprintf(out, size, "%sa clock could not be set, and will be tried again: %s",
-			 where, n->text);
-		break;
-	case ARBITER_GPU_GONE:
-		snprintf(out, size, "%sno more clocks and no measured energy: %s", where, n->text);
-		break;
-	case ARBITER_CHANGED:
-		snprintf(out, size, "%s changed the settings", who);
-		break;
-	}
+	if (n->kind == ARBITER_PROFILED)
+		snprintf(watts, sizeof(watts), "%.1f W", n->number);
+	snprintf(out, size, "%s%s%s%s%s", where, who ? process : "", what, watts,
+		 strchr(what, ':') ? n->text : "");
 }
 
 static void log_json(const struct serve_log *l, const struct arbiter_note *n, const char *sentence)

@@ -308,6 +308,40 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	return status;
 }
 
+static struct hes_app_run_options run_options(const struct run_opts *o, const char *file,
+					      const char *jobs, const char *command)
+{
+	return (struct hes_app_run_options){
+		.plan = { .app = cli_app(),
+			  .gpus = o->gpus,
+			  .policy = o->policy,
+			  .prefer = o->prefer,
+			  .predictor = o->predictor,
+			  .profiles = o->profiles,
+			  .store = o->store,
+			  .power_cap_w = o->power_cap_w,
+			  .seed = 1,
+			  .of_run = true,
+			  .progress = cli_plan_progress },
+		.file = file,
+		.jobs = jobs,
+		.catalogue = o->catalogue,
+		.commands = { o->commands, command, o->progress },
+		.folder = o->jobs,
+		.node = o->node,
+		.share_sum = (uint32_t)o->share_sum,
+		.of_round = o->stop_file && o->node,
+		.on_nodes = !o->node && !o->dry_run &&
+			    (o->launcher ||
+			     (slurm_is_job(cli_app()) && slurm_count_nodes(cli_app()) > 1)),
+		.dry_run = o->dry_run,
+		.resume = o->resume,
+		.resume_if_begun = o->resume_if_begun,
+		.restart = o->restart,
+		.other_gpus = o->other_gpus,
+	};
+}
+
 /* @return 0; -EINVAL, -ENOENT wrong usage */
 static int check_use(const struct run_opts *o, int n_args, char **args, struct inputs *in,
 		     struct hes_err *err)
@@ -326,36 +360,8 @@ static int check_use(const struct run_opts *o, int n_args, char **args, struct i
 			      "--command: there is a command after --, too; name one");
 	if (rc)
 		return rc;
-	in->options = (struct hes_app_run_options){
-		.plan = { .app = cli_app(),
-			  .gpus = o->gpus,
-			  .policy = o->policy,
-			  .prefer = o->prefer,
-			  .predictor = o->predictor,
-			  .profiles = o->profiles,
-			  .store = o->store,
-			  .power_cap_w = o->power_cap_w,
-			  .seed = 1,
-			  .of_run = true,
-			  .progress = cli_plan_progress },
-		.file = args[0],
-		.jobs = files > 1 ? args[1] : NULL,
-		.catalogue = o->catalogue,
-		.commands = { o->commands, n_args > files ? in->template : o->command,
-			      o->progress },
-		.folder = o->jobs,
-		.node = o->node,
-		.share_sum = (uint32_t)o->share_sum,
-		.of_round = o->stop_file && o->node,
-		.on_nodes = !o->node && !o->dry_run &&
-			    (o->launcher ||
-			     (slurm_is_job(cli_app()) && slurm_count_nodes(cli_app()) > 1)),
-		.dry_run = o->dry_run,
-		.resume = o->resume,
-		.resume_if_begun = o->resume_if_begun,
-		.restart = o->restart,
-		.other_gpus = o->other_gpus,
-	};
+	in->options = run_options(o, args[0], files > 1 ? args[1] : NULL,
+				  n_args > files ? in->template : o->command);
 	return hes_app_run_check(&in->run, &in->options, err);
 }
 

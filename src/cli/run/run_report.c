@@ -186,18 +186,9 @@ static bool is_known(const struct hes_run_report *r)
 	return n > 0;
 }
 
-void run_report_text(FILE *f, const struct hes_run_report *r)
+/* What became of the jobs. */
+static void run_summary(FILE *f, const struct hes_run_report *r)
 {
-	bool any = r->done > 0, energy = r->has_energy, all = r->done == r->n_jobs;
-
-	struct table t = jobs_table(r);
-
-	cli_print_table(&t, f, 0);
-	job_failures_print(f, r->jobs, r->n_jobs, r->run.folder, r->by_node,
-			   "report.json has their last lines");
-	fputc('\n', f);
-	t = gpus_table(r);
-	cli_print_table(&t, f, 0);
 	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs,
 		hes_s(r->n_jobs));
 	if (r->added)
@@ -213,9 +204,9 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 			"; attempts: %zu repeated, %zu failed with a co-runner, MPS or the GPU, "
 			"%zu timed out",
 			r->retried, r->co_failed, r->timeouts);
-	if (!any)
+	if (!r->done)
 		fputs("\nno job is done", f);
-	else if (!all)
+	else if (r->done < r->n_jobs)
 		fprintf(f, "\nthe %zu job%s that %s done, against %s part of the plan", r->done,
 			hes_s(r->done), r->done == 1 ? "is" : "are",
 			r->done == 1 ? "its" : "their");
@@ -223,6 +214,21 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 		putc('\n', f);
 		cli_known_print(f, r->known);
 	}
+	fputc('\n', f);
+}
+
+void run_report_text(FILE *f, const struct hes_run_report *r)
+{
+	const bool any = r->done > 0, energy = r->has_energy, all = r->done == r->n_jobs;
+	struct table t = jobs_table(r);
+
+	cli_print_table(&t, f, 0);
+	job_failures_print(f, r->jobs, r->n_jobs, r->run.folder, r->by_node,
+			   "report.json has their last lines");
+	fputc('\n', f);
+	t = gpus_table(r);
+	cli_print_table(&t, f, 0);
+	run_summary(f, r);
 	run_report_compare(&t, "average completion", "planned", r->part.avg_jct_us,
 			   r->measured.avg_jct_us, hes_time_text, any);
 	run_report_compare(&t, "last job", "planned", (double)r->part.makespan_us,
@@ -232,7 +238,6 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 			   hes_energy_text, energy);
 	run_report_compare(&t, "fleet energy", "planned", (double)r->part.fleet_energy_mj,
 			   (double)r->measured.fleet_energy_mj, hes_energy_text, energy);
-	fputc('\n', f);
 	cli_print_table(&t, f, 2);
 	if (energy)
 		joules_sum(f, r);

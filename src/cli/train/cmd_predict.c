@@ -87,47 +87,51 @@ static void print_interval(const struct hes_estimate *e, double coverage)
 	       why, e->widening);
 }
 
+static json_t *prediction_json(const struct predict_query *q, const struct hes_known_row *row,
+			       double coverage)
+{
+	const struct hes_estimate *e = &q->estimate;
+	const double items_per_s = q->task.batch_size * 1e6 / e->iteration_us,
+		     watts = e->power_mw * 1e-3, before_w = q->co_runners.power_mw * 1e-3;
+
+	return json_pack("{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, "
+			 "s:f, s:o, s:f, s:s, s:f}",
+			 "workload", q->task.workload, "batch_size", (int)q->task.batch_size, "gpu",
+			 q->gpu->name, "sm_pct", (int)q->setting.sm_pct, "clock_mhz",
+			 (int)q->setting.clock_mhz, "co_runner_count", (int)q->co_runners.jobs,
+			 "iteration_us", e->iteration_us, "slowdown",
+			 e->iteration_us / q->task.iteration_us, "items_per_s", items_per_s,
+			 "power_w", watts, "power_before_w", before_w, "added_j_per_item",
+			 (watts - before_w) / items_per_s, "interval", interval_json(e, coverage),
+			 "widening", e->widening, "extrapolated", reasons_json(e->outside),
+			 "start_s", q->task.start_s, "known", hes_known_sources[row->source],
+			 "time_error", row->time_error);
+}
+
 static int print_prediction(const struct predict_query *q, bool json)
 {
-	double coverage = hes_predictor_about(q->known.predictor)->options.coverage;
-	const struct hes_estimate e = q->estimate;
-	double items_per_s, slowdown, watts;
-	char time[HES_QUANTITY_MAX];
+	const double coverage = hes_predictor_about(q->known.predictor)->options.coverage,
+		     items_per_s = q->task.batch_size * 1e6 / q->estimate.iteration_us;
+	const bool whole = hes_workload_is_whole_run(q->task.workload);
 	const struct hes_known_row row =
 		hes_known_of(&q->known, q->task.workload, q->task.batch_size, q->gpu->name);
+	char time[HES_QUANTITY_MAX];
 
-	items_per_s = q->task.batch_size * 1e6 / e.iteration_us;
-	slowdown = e.iteration_us / q->task.iteration_us;
-	watts = e.power_mw * 1e-3;
 	if (json)
-		return cli_print_json(
-			"heshare-predict",
-			json_pack(
-				"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, "
-				"s:f, "
-				"s:o, s:f, s:s, s:f}",
-				"workload", q->task.workload, "batch_size", (int)q->task.batch_size,
-				"gpu", q->gpu->name, "sm_pct", (int)q->setting.sm_pct, "clock_mhz",
-				(int)q->setting.clock_mhz, "co_runner_count",
-				(int)q->co_runners.jobs, "iteration_us", e.iteration_us, "slowdown",
-				slowdown, "items_per_s", items_per_s, "power_w", watts,
-				"power_before_w", q->co_runners.power_mw * 1e-3, "added_j_per_item",
-				(watts - q->co_runners.power_mw * 1e-3) / items_per_s, "interval",
-				interval_json(&e, coverage), "widening", e.widening, "extrapolated",
-				reasons_json(e.outside), "start_s", q->task.start_s, "known",
-				hes_known_sources[row.source], "time_error", row.time_error));
+		return cli_print_json("heshare-predict", prediction_json(q, &row, coverage));
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n",
 	       q->task.workload, q->task.batch_size, q->gpu->name, q->setting.sm_pct,
 	       q->setting.clock_mhz, q->co_runners.jobs);
 	printf("  %s     %s (%.2f times as long as alone)\n",
-	       hes_workload_is_whole_run(q->task.workload) ? "a whole run " : "an iteration",
-	       iteration_text(time, e.iteration_us), slowdown);
-	if (!hes_workload_is_whole_run(q->task.workload))
+	       whole ? "a whole run " : "an iteration",
+	       iteration_text(time, q->estimate.iteration_us),
+	       q->estimate.iteration_us / q->task.iteration_us);
+	if (!whole)
 		printf(items_per_s < 10 ? "  items a second   %.3g\n" : "  items a second   %.1f\n",
 		       items_per_s);
-	printf("  GPU power        %.1f W (%.1f W before it started)\n", watts,
-	       q->co_runners.power_mw * 1e-3);
-	print_interval(&e, coverage);
+	printf("  GPU power        %.1f W (%.1f W before it started)\n",
+	       q->estimate.power_mw * 1e-3, q->co_runners.power_mw * 1e-3);
+	print_interval(&q->estimate, coverage);
 	if (q->task.start_s > 0)
 		printf("  start-up         %.1f s, not in these figures\n", q->task.start_s);
 	printf("  known            %s", hes_known_sources[row.source]);
