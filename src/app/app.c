@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 const char *app_variable(const struct hes_app *app, const char *name)
 {
@@ -15,6 +16,17 @@ const char *app_variable(const struct hes_app *app, const char *name)
 int app_set_variable(const struct hes_app *app, const char *name, const char *value)
 {
 	return app->set_variable ? app->set_variable(app->ctx, name, value) : 0;
+}
+
+const char *app_program_file(char out[PATH_MAX])
+{
+	const ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+
+	if (n > 0)
+		out[n] = '\0';
+	else
+		snprintf(out, PATH_MAX, "heshare");
+	return out;
 }
 
 void app_say(const struct hes_app *app, const char *format, ...)

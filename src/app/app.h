@@ -6,6 +6,8 @@
 #ifndef HES_APP_APP_H
 #define HES_APP_APP_H
 
+#include <limits.h>
+
 #include "heshare/err.h"
 
 struct hes_app {
@@ -23,6 +25,8 @@ struct hes_app {
 const char *app_variable(const struct hes_app *app, const char *name);
 /** As hes_app.set_variable; 0 if there is none. */
 int app_set_variable(const struct hes_app *app, const char *name, const char *value);
+/** The file of this program. @return @out; "heshare" where it is not known */
+const char *app_program_file(char out[PATH_MAX]);
 /** @param app  NULL: nothing is said */
 void app_say(const struct hes_app *app, const char *format, ...) HES_PRINTF(2, 3);
 

@@ -14,20 +14,24 @@ static const char *const names[] = { "job", "workload", "batch", "iterations", "
 #define LETTERS "abcdefghijklmnopqrstuvwxyz_"
 #define PLAIN   LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-./:=+,@%"
 
-static void put_quoted(FILE *f, const char *text)
+void app_put_quoted(FILE *f, const char *word)
 {
-	if (*text && !text[strspn(text, PLAIN)]) {
-		fputs(text, f);
-		return;
-	}
 	fputc('\'', f);
-	for (; *text; text++) {
-		if (*text == '\'')
+	for (; *word; word++) {
+		if (*word == '\'')
 			fputs("'\\''", f);
 		else
-			fputc(*text, f);
+			fputc(*word, f);
 	}
 	fputc('\'', f);
+}
+
+static void put_text(FILE *f, const char *text)
+{
+	if (*text && !text[strspn(text, PLAIN)])
+		fputs(text, f);
+	else
+		app_put_quoted(f, text);
 }
 
 static void put_value(FILE *f, size_t name, const struct hes_job *job)
@@ -37,10 +41,10 @@ static void put_value(FILE *f, size_t name, const struct hes_job *job)
 	snprintf(workload, sizeof(workload), "%.*s", hes_job_workload_given(job), job->workload);
 	switch (name) {
 	case 0:
-		put_quoted(f, job->id);
+		put_text(f, job->id);
 		break;
 	case 1:
-		put_quoted(f, workload);
+		put_text(f, workload);
 		break;
 	case 2:
 		fprintf(f, "%" PRIu32, job->batch_size);

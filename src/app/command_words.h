@@ -1,10 +1,15 @@
 /*
- * command_words.h - a job's command from a pattern.
+ * command_words.h - a job's command from a pattern, and words for a shell.
  */
 #ifndef HES_APP_COMMAND_WORDS_H
 #define HES_APP_COMMAND_WORDS_H
 
+#include <stdio.h>
+
 #include "heshare/job.h"
+
+/** Write a word in quotes for a shell. */
+void app_put_quoted(FILE *f, const char *word);
 
 /** Fill in {job}, {workload}, {batch}, {iterations} and {memory}. free() @out. @return 0; -EINVAL
  */

@@ -108,7 +108,7 @@ static int plan_behind(const struct hes_policy *policy, struct hes_request r,
 				.end_us = queue_ends(now, g),
 				.left = 1,
 			};
-	rc = app_plan_around(policy, &r, known, now->usable, out, err);
+	rc = app_plan_around(policy, &r, known, now->usable, out, NULL, err);
 	free(running);
 	return rc;
 }

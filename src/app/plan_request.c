@@ -258,9 +258,9 @@ static int plan_known(struct around *a, const struct hes_policy *policy, struct 
 	return rc;
 }
 
-static int plan_around(const struct hes_policy *policy, const struct hes_request *r,
-		       const struct hes_known *known, const bool *usable, struct hes_plan *out,
-		       struct hes_front *front, struct hes_err *err)
+int app_plan_around(const struct hes_policy *policy, const struct hes_request *r,
+		    const struct hes_known *known, const bool *usable, struct hes_plan *out,
+		    struct hes_front *front, struct hes_err *err)
 {
 	struct around a;
 	int rc = around_make(&a, r, usable, err);
@@ -281,13 +281,6 @@ static int plan_around(const struct hes_policy *policy, const struct hes_request
 	}
 	around_free(&a);
 	return rc;
-}
-
-int app_plan_around(const struct hes_policy *policy, const struct hes_request *r,
-		    const struct hes_known *known, const bool *usable, struct hes_plan *out,
-		    struct hes_err *err)
-{
-	return plan_around(policy, r, known, usable, out, NULL, err);
 }
 
 int app_check_memory(const struct hes_fleet *f, const struct hes_jobs *jobs, struct hes_err *err)
@@ -332,7 +325,7 @@ static int plan_all(const struct hes_policy *policy, const struct hes_request *r
 	if (!has_unknown(r))
 		return hes_policy_plan(policy, r, out, front, err);
 	rc = app_check_memory(r->fleet, r->jobs, err);
-	return rc ? rc : plan_around(policy, r, known, NULL, out, front, err);
+	return rc ? rc : app_plan_around(policy, r, known, NULL, out, front, err);
 }
 
 int app_plan_all(const struct hes_policy *policy, const struct hes_request *r,

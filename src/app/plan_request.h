@@ -35,11 +35,12 @@ bool app_is_known(const struct hes_profiles *p, const struct hes_fleet *f,
  * @param known   how long jobs without a profile may run; NULL: APP_GUESS_US
  * @param usable  one a GPU of the fleet: whether jobs may start there; NULL: on all
  * @param out     jobs that fit no usable GPU are not in it
+ * @param front   of the jobs with a profile; may be NULL
  * @return as hes_policy_plan()
  */
 int app_plan_around(const struct hes_policy *policy, const struct hes_request *r,
 		    const struct hes_known *known, const bool *usable, struct hes_plan *out,
-		    struct hes_err *err);
+		    struct hes_front *front, struct hes_err *err);
 
 /**
  * A budget for planning again while jobs run: some tenths of a second for 60 jobs on 8 GPUs.

@@ -289,7 +289,7 @@ int hes_app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan
 	if (!r.budget)
 		return hes_fail(err, -E2BIG, "planning %zu jobs again would take too long",
 				n_known);
-	return app_plan_around(p->policy, &r, &p->known, now->usable, out, err);
+	return app_plan_around(p->policy, &r, &p->known, now->usable, out, NULL, err);
 }
 
 /* --- jobs that are added to a run of a plan --- */

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "app/command_words.h"
 #include "base/file.h"
 #include "base/signals.h"
 
@@ -60,15 +61,6 @@ static int read_hosts(const char *path, struct launcher *l, struct hes_err *err)
 		rc = hes_fail(err, -ENOENT, "%s: no host in it; a line is HOST or USER@HOST", path);
 	free(text);
 	return rc;
-}
-
-/* The file of this program, which must be there on the nodes, too. */
-static const char *own_program(char out[PATH_MAX])
-{
-	ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
-
-	out[n > 0 ? n : 0] = '\0';
-	return n > 0 ? out : "heshare";
 }
 
 /*
@@ -120,7 +112,7 @@ int launcher_open(const struct hes_app *app, const char *how, const char *progra
 	int rc;
 
 	l.ssh = how && strncmp(how, "ssh:", 4) == 0;
-	l.program = strdup(program ? program : own_program(path));
+	l.program = strdup(program ? program : app_program_file(path));
 	if (!l.program)
 		rc = hes_fail(err, -ENOMEM, "out of memory");
 	else if (l.ssh)
@@ -155,18 +147,6 @@ long launcher_find(const struct launcher *l, const char *name)
 
 /* --- started --- */
 
-void launcher_put_word(FILE *f, const char *word)
-{
-	fputc('\'', f);
-	for (; *word; word++) {
-		if (*word == '\'')
-			fputs("'\\''", f);
-		else
-			fputc(*word, f);
-	}
-	fputc('\'', f);
-}
-
 /* The command as one line for the shell of the other host, in the same folder. */
 static char *remote_line(const struct launcher *l, const char *const *args)
 {
@@ -177,12 +157,12 @@ static char *remote_line(const struct launcher *l, const char *const *args)
 	if (!f)
 		return NULL;
 	fputs("cd ", f);
-	launcher_put_word(f, here);
+	app_put_quoted(f, here);
 	fputs(" && exec ", f);
-	launcher_put_word(f, l->program);
+	app_put_quoted(f, l->program);
 	for (size_t i = 0; args[i]; i++) {
 		fputc(' ', f);
-		launcher_put_word(f, args[i]);
+		app_put_quoted(f, args[i]);
 	}
 	if (fclose(f)) {
 		free(line);

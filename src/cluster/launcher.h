@@ -35,9 +35,6 @@ int launcher_open(const struct hes_app *app, const char *how, const char *progra
 		  struct launcher *out, struct hes_err *err);
 void launcher_close(struct launcher *l);
 
-/** Print a word in quotes, as a shell takes it. */
-void launcher_put_word(FILE *f, const char *word);
-
 /** @return the index of a node; -1 */
 long launcher_find(const struct launcher *l, const char *name);
 

@@ -168,11 +168,10 @@ int pilot_name(struct pilot *p, const char *jobs, struct hes_err *err)
 {
 	const char *dot = strrchr(jobs, '.');
 	const size_t stem = dot && !strchr(dot, '/') ? (size_t)(dot - jobs) : strlen(jobs);
-	ssize_t n = readlink("/proc/self/exe", p->program, sizeof(p->program) - 1);
 	char name[PATH_MAX];
 	int length;
 
-	p->program[n > 0 ? n : 0] = '\0';
+	app_program_file(p->program);
 	if (!getcwd(p->here, sizeof(p->here)) || !realpath(jobs, p->jobs))
 		return hes_fail(err, -errno, "%s: %s", jobs, strerror(errno));
 	if (p->o->dir)

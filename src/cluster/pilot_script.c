@@ -6,12 +6,12 @@
  */
 #include "cluster/pilot_script.h"
 
-#include "cluster/launcher.h"
+#include "app/command_words.h"
 
 static void put_name(FILE *f, const char *variable, const char *value)
 {
 	fprintf(f, "%s=", variable);
-	launcher_put_word(f, value);
+	app_put_quoted(f, value);
 	fputc('\n', f);
 }
 
@@ -20,7 +20,7 @@ static void put_option(FILE *f, const char *name, const char *value)
 	if (!value)
 		return;
 	fprintf(f, " %s ", name);
-	launcher_put_word(f, value);
+	app_put_quoted(f, value);
 }
 
 static void put_directives(FILE *f, const struct pilot_opts *o, const char *folder)
@@ -45,7 +45,7 @@ static void put_directives(FILE *f, const struct pilot_opts *o, const char *fold
 static void put_plan(FILE *f, const struct pilot_opts *o, const char *jobs)
 {
 	fputs("[ -e \"$folder/plan.json\" ] || \"$heshare\" plan ", f);
-	launcher_put_word(f, jobs);
+	app_put_quoted(f, jobs);
 	fputs(" --gpus slurm -o \"$folder/plan.json\"", f);
 	put_option(f, "--policy", o->policy);
 	put_option(f, "--prefer", o->prefer);
@@ -66,7 +66,7 @@ void pilot_script(FILE *f, const struct pilot_opts *o, const char *program, cons
 	put_name(f, "heshare", program);
 	put_name(f, "folder", folder);
 	fputs("cd ", f);
-	launcher_put_word(f, here);
+	app_put_quoted(f, here);
 	fputs(" || exit\nmkdir -p \"$folder\" || exit\n", f);
 	put_plan(f, o, jobs);
 	fputs("\nrun=\nstopped=\n"
