@@ -80,7 +80,7 @@ small_disk() {
 		: >go
 		wait $!
 		echo "$?"
-		tail -n 4 disk/run/$first.log
+		tail -n 5 disk/run/$first.log
 	END
 	[ "${lines[0]%,*}" = "run 1  going" ]
 	[[ "$output" == *"  warning $PWD/disk/run: its disk is full: 0 KiB are free"*$'\n'"$PWD/disk/run: its disk is full: 0 KiB are free"* ]]

@@ -346,10 +346,10 @@ policies() {
 }
 
 @test "the help of a command behind another is of that alone" {
-	[ "$("$HESHARE" fair run --help | wc -w)" -lt 160 ]
+	[ "$("$HESHARE" fair run --help | wc -w)" -lt 200 ]
 	run ! grep -- '--quantum' <("$HESHARE" fair run --help)
 	run -0 "$HESHARE" fair --help
-	for word in slices run serve top set profile; do
+	for word in slices run serve top set profile history; do
 		[[ "$output" == *"  $word "* ]]
 	done
 	run -2 "$HESHARE" help fair rum
