@@ -142,6 +142,16 @@ static void bash_subs(const struct command *c, FILE *f)
 		c->name);
 }
 
+/* What follows "help COMMAND". */
+static void bash_help(const struct command *c, FILE *f)
+{
+	if (!c->subs)
+		return;
+	fprintf(f, "\thelp:%s|man:%s) COMPREPLY=($(compgen -W '", c->name, c->name);
+	list_subs(c, f);
+	fputs("' -- \"$cur\")); return ;;\n", f);
+}
+
 /* Bash parts words at = and at colons: a value with colons is put together again, and what comes
  * before the last left out. */
 static const char bash_head[] =
@@ -171,9 +181,11 @@ static void bash(FILE *f)
 	      "\tlocal name=${COMP_WORDS[1]}\n\tcase $name in\n",
 	      f);
 	command_each(bash_subs, f);
+	fputs("\tesac\n\tcase $name:$prev in\n", f);
+	command_each(bash_help, f);
 	fprintf(f,
-		"\tesac\n\tcase $name:$prev in\n"
-		"\thelp:*|man:*) COMPREPLY=($(compgen -W \"$names\" -- \"$cur\")); return ;;\n"
+		"\thelp:help|man:man) COMPREPLY=($(compgen -W \"$names\" -- \"$cur\")); return ;;\n"
+		"\thelp:*|man:*) return ;;\n"
 		"\tcompletion:*) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n",
 		shells);
 	command_each(bash_values, f);
@@ -241,6 +253,15 @@ static void zsh_subs(const struct command *c, FILE *f)
 		c->name);
 }
 
+static void zsh_help(const struct command *c, FILE *f)
+{
+	if (!c->subs)
+		return;
+	fprintf(f, "\t\t%s) _values action ", c->name);
+	list_subs(c, f);
+	fputs(" ;;\n", f);
+}
+
 static void zsh_command(const struct command *c, FILE *f)
 {
 	char name[64];
@@ -263,10 +284,11 @@ static void zsh(FILE *f)
 	      "\tlocal name=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $name in\n",
 	      f);
 	command_each(zsh_subs, f);
-	fprintf(f,
-		"\tesac\n\tcase $name in\n"
-		"\thelp|man) _describe command names ;;\n\tcompletion) _values shell %s ;;\n",
-		shells);
+	fputs("\tesac\n\tcase $name in\n\thelp|man) case $words[CURRENT-1] in\n"
+	      "\t\thelp|man) _describe command names ;;\n",
+	      f);
+	command_each(zsh_help, f);
+	fprintf(f, "\t\tesac ;;\n\tcompletion) _values shell %s ;;\n", shells);
 	command_each(zsh_command, f);
 	fputs("\tesac\n}\nif [[ $funcstack[1] == _heshare ]]; then\n\t_heshare \"$@\"\n"
 	      "else\n\tcompdef _heshare heshare\nfi\n",

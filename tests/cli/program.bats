@@ -269,6 +269,8 @@ complete_words() {
 	[ "$(complete_words heshare gpus --fl)" = --fleet ]
 	[ "$(complete_words heshare completion z)" = zsh ]
 	[ "$(complete_words heshare help gp)" = gpus ]
+	[ "$(complete_words heshare help fair se)" = $'serve\nset' ]
+	[ "$(complete_words heshare help gpus '')" = "" ]
 	[ "$(complete_words heshare gpus --fleet 'a ')" = "a file.yaml" ]
 	[ "$(complete_words heshare gpus --fleet = an)" = another.yaml ]
 	[ "$(complete_words heshare profiles dr)" = drift ]
