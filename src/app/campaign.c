@@ -27,7 +27,7 @@ void contender_label(const struct contender *w, char *out, size_t size)
 	snprintf(out, size, "%s%s%s", w->name, *w->prefer ? ":" : "", w->prefer);
 }
 
-static int add(struct campaign *c, const struct contender *w, struct hes_err *err)
+static int campaign_add(struct campaign *c, const struct contender *w, struct hes_err *err)
 {
 	struct contender *v = reallocarray(c->who, c->n_who + 1, sizeof(*v));
 
@@ -43,7 +43,7 @@ int campaign_add_plan(struct campaign *c, const char *path, const struct hes_pla
 {
 	const char *slash = strrchr(path, '/');
 
-	return add(
+	return campaign_add(
 		c,
 		&(struct contender){ .plan = plan, .name = slash ? slash + 1 : path, .prefer = "" },
 		err);
@@ -57,7 +57,9 @@ static int add_policy(struct campaign *c, const struct hes_policy *p, const char
 			  : p->prefers ? p->prefers[0]
 				       : "";
 
-	return own ? add(c, &(struct contender){ .policy = p, .name = p->name, .prefer = own }, err)
+	return own ? campaign_add(
+			     c, &(struct contender){ .policy = p, .name = p->name, .prefer = own },
+			     err)
 		   : -EINVAL;
 }
 

@@ -59,7 +59,7 @@ static int load_run(struct hes_app_add *a, struct hes_err *err)
 }
 
 /* Whether the plan's file is still that of the run, for whatever nodes. */
-static int check_plan(const struct hes_app_add *a, struct hes_err *err)
+static int added_check_plan(const struct hes_app_add *a, struct hes_err *err)
 {
 	const struct hes_run *run = &a->view.run;
 	const char *node = NULL;
@@ -81,7 +81,7 @@ static int check_plan(const struct hes_app_add *a, struct hes_err *err)
 }
 
 /* The plan's file, which --resume needs, and the GPUs in it. */
-static int load_plan(struct hes_app_add *a, struct hes_err *err)
+static int added_load_plan(struct hes_app_add *a, struct hes_err *err)
 {
 	char plan[JOBS_FILE_PLAN_MAX];
 	const bool of_jobs = jobs_file_has_run(&a->view.run);
@@ -94,7 +94,7 @@ static int load_plan(struct hes_app_add *a, struct hes_err *err)
 		rc = hes_file_check_plain(plan, err);
 	if (!rc)
 		rc = hes_plan_subjects(plan, &a->catalogue, &a->fleet, &a->planned, err);
-	return rc || of_jobs ? rc : check_plan(a, err);
+	return rc || of_jobs ? rc : added_check_plan(a, err);
 }
 
 /* --- the new jobs --- */
@@ -147,7 +147,7 @@ static int check_job(const struct hes_app_add *a, const struct hes_job *job, str
 }
 
 /* They arrive now. */
-static int load_jobs(struct hes_app_add *a, struct hes_err *err)
+static int added_load_jobs(struct hes_app_add *a, struct hes_err *err)
 {
 	const struct jobs_file_commands *c = &a->o->commands;
 	const int64_t now_us = a->view.now_us;
@@ -190,14 +190,14 @@ static int make_rows(struct hes_app_add *a, struct hes_err *err)
 }
 
 /* Write the jobs into the journal. @return -EAGAIN others added jobs meanwhile */
-static int add(struct hes_app_add *a, struct hes_err *err)
+static int added_write(struct hes_app_add *a, struct hes_err *err)
 {
 	int rc = load_run(a, err);
 
 	if (!rc)
-		rc = load_plan(a, err);
+		rc = added_load_plan(a, err);
 	if (!rc)
-		rc = load_jobs(a, err);
+		rc = added_load_jobs(a, err);
 	if (!rc)
 		rc = app_check_memory(&a->fleet, &a->new, err);
 	if (!rc)
@@ -215,7 +215,7 @@ int hes_app_jobs_add(struct hes_app_add *a, const struct hes_app_add_options *o,
 		if (i)
 			hes_app_add_close(a);
 		*a = (struct hes_app_add){ .o = o };
-		rc = add(a, err);
+		rc = added_write(a, err);
 	}
 	if (!rc)
 		a->taken = a->view.runner == RUN_VIEW_ALIVE || a->view.runner == RUN_VIEW_ELSEWHERE

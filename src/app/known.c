@@ -143,7 +143,7 @@ static void set_types(struct known_load *l)
 /* --- what is read --- */
 
 /* There may be none at the usual place. */
-static int open_store(struct known_load *l, struct hes_err *err)
+static int known_open_store(struct known_load *l, struct hes_err *err)
 {
 	const char *path = l->q->store;
 	struct hes_err why;
@@ -166,7 +166,7 @@ static int open_sources(struct known_load *l, struct hes_err *err)
 	int rc = q->profiles ? app_profiles_load(q->profiles, &l->given, err) : 0;
 
 	if (!rc && !own)
-		rc = open_store(l, err);
+		rc = known_open_store(l, err);
 	l->model = q->model;
 	if (!rc && !q->model)
 		rc = app_model_load(q->app, NULL, q->catalogue, l->planned,
@@ -178,7 +178,8 @@ int hes_known_profiling_of(const struct hes_known_request *q, struct hes_store_p
 			   struct hes_err *err)
 {
 	struct known_load l = { .q = q };
-	int rc = q->profiles ? app_profiles_load(q->profiles, &l.given, err) : open_store(&l, err);
+	int rc = q->profiles ? app_profiles_load(q->profiles, &l.given, err)
+			     : known_open_store(&l, err);
 
 	if (!rc)
 		rc = hes_known_profiling(l.store, q->profiles ? &l.given : NULL, q->jobs, out, err);

@@ -44,7 +44,7 @@ static int parse_budget(const char *text, double *seconds, uint64_t *evaluations
 	return 0;
 }
 
-static int find_policy(struct hes_app_planner *p, struct hes_err *err)
+static int planner_find_policy(struct hes_app_planner *p, struct hes_err *err)
 {
 	const char *name = p->o->policy ? p->o->policy : "joint";
 
@@ -97,7 +97,7 @@ static int check_limits(struct hes_app_planner *p, struct hes_err *err)
 int hes_app_planner_check(struct hes_app_planner *p, struct hes_err *err)
 {
 	const struct hes_app_planner_options *o = p->o;
-	int rc = find_policy(p, err);
+	int rc = planner_find_policy(p, err);
 
 	if (!rc && o->gpus && o->fleet)
 		rc = hes_fail(err, -EINVAL,

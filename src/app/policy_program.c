@@ -123,7 +123,7 @@ static int await(const struct running *r, int fd)
 
 /* All that the program writes. @return 0, with *text to be freed; -EFBIG more than a plan has;
  * -ETIMEDOUT; -ENOMEM; -errno */
-static int read_all(const struct running *r, char **text, size_t *len)
+static int program_read_answer(const struct running *r, char **text, size_t *len)
 {
 	size_t room = FIRST_BYTES;
 	char *v = malloc(room), *more;
@@ -196,7 +196,7 @@ static int program_run(const struct policy_program *p, int in, char **text, size
 		return hes_fail(err, rc, "cannot run %s: %s", p->path, strerror(-rc));
 	}
 	*text = NULL;
-	rc = read_all(&r, text, len);
+	rc = program_read_answer(&r, text, len);
 	close(r.out);
 	if (!rc)
 		rc = await_end(&r);

@@ -57,7 +57,7 @@ static bool plan_has_node(const struct hes_fleet *f, const char *name)
 	return false;
 }
 
-static int load_jobs(struct hes_app_run *r, struct hes_err *err)
+static int run_load_jobs(struct hes_app_run *r, struct hes_err *err)
 {
 	const struct hes_app *app = r->o->plan.app;
 	const char *plan = r->o->file, *jobs = r->o->jobs;
@@ -98,13 +98,13 @@ static int validate_plan(const struct hes_app_run *r, struct hes_err *err)
 	return rc ? hes_fail_in(err, "%s", plan) : 0;
 }
 
-static int load_plan(struct hes_app_run *r, struct hes_err *err)
+static int run_load_plan(struct hes_app_run *r, struct hes_err *err)
 {
 	const struct hes_app_run_options *o = r->o;
 	int rc;
 
 	r->fleet = &r->planned_fleet;
-	rc = load_jobs(r, err);
+	rc = run_load_jobs(r, err);
 	if (!rc)
 		rc = hes_plan_load(o->file, r->fleet, &r->jobs, &r->plan, err);
 	if (!rc && r->plan.unpredicted)
@@ -132,7 +132,7 @@ static int load_plan(struct hes_app_run *r, struct hes_err *err)
 
 /* --- a jobs file --- */
 
-static int open_store(struct hes_app_run *r, struct hes_err *err)
+static int run_open_store(struct hes_app_run *r, struct hes_err *err)
 {
 	int rc = r->store ? 0
 			  : app_store_open(r->o->plan.app, r->o->plan.store, HES_STORE_WRITE,
@@ -203,7 +203,7 @@ static int load_jobs_file(struct hes_app_run *r, struct hes_err *err)
 			"first: heshare plan %s --gpus slurm -o plan.json, then heshare run "
 			"plan.json",
 			o->file, o->file);
-	rc = o->dry_run ? 0 : open_store(r, err);
+	rc = o->dry_run ? 0 : run_open_store(r, err);
 	r->key = jobs_file_key(o->file);
 	if (!rc && (o->resume || o->resume_if_begun) && !o->dry_run) {
 		rc = find_last(r, err);
@@ -256,7 +256,7 @@ int hes_app_run_load(struct hes_app_run *r, struct hes_err *err)
 	r->host[strcspn(r->host, ".")] = '\0';
 	r->user = run_user_behind_sudo(o->plan.app);
 	if (!rc)
-		rc = r->of_jobs ? load_jobs_file(r, err) : load_plan(r, err);
+		rc = r->of_jobs ? load_jobs_file(r, err) : run_load_plan(r, err);
 	if (!rc && !o->dry_run)
 		rc = run_users_check(&r->jobs, err);
 	return rc || o->on_nodes ? rc : open_gpus(r, err);
@@ -344,7 +344,7 @@ int hes_app_run_open(struct hes_app_run *r, struct hes_err *err)
 {
 	const struct hes_app_run_options *o = r->o;
 	const bool others = run_has_other_users(&r->jobs, r->user);
-	int rc = open_store(r, err);
+	int rc = run_open_store(r, err);
 
 	if (!rc)
 		rc = choose_run(r, err);

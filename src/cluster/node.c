@@ -20,7 +20,7 @@
 #include "cluster/round.h"
 
 #define MOST_FAILURES      3 /* of parts that end too early, on a node */
-#define ASK_AGAIN_S        10
+#define QUERY_AGAIN_S      10
 #define RUNNER_ARGS_MAX    48
 #define STOP_FILE          "stop"
 #define LOG_MAX_BYTES      (64 << 20) /* of the messages of a node's runners */
@@ -240,7 +240,7 @@ static int runner_ended(struct head *h, size_t node, struct hes_err *err)
 	node_stop(h, node);
 	p->life = (struct part_life){ .at_us = 0 };
 	part_lives(p);
-	return offer_ask(h->q->launcher, (long)node, h->run->folder, &n->query, err);
+	return offer_start_query(h->q->launcher, (long)node, h->run->folder, &n->query, err);
 }
 
 static void tell_left(const struct head *h, size_t node, size_t left)
@@ -265,7 +265,7 @@ static int node_answered(struct head *h, size_t node, struct hes_err *err)
 	int rc;
 
 	if (h->offers[node].busy || (!h->offers[node].good && part_lives(p))) {
-		n->ask_s = hes_monotonic_s() + ASK_AGAIN_S;
+		n->query_again_s = hes_monotonic_s() + QUERY_AGAIN_S;
 		return 0;
 	}
 	rc = part_sync(h, p, true, err);
@@ -311,10 +311,10 @@ int node_reap(struct head *h, size_t node, struct hes_err *err)
 	if (rc)
 		return rc;
 	n->news = NODE_FINE;
-	if (n->ask_s <= 0 || hes_monotonic_s() < n->ask_s)
+	if (n->query_again_s <= 0 || hes_monotonic_s() < n->query_again_s)
 		return 0;
-	rc = offer_ask(h->q->launcher, (long)node, h->run->folder, &n->query, err);
-	n->ask_s = rc ? hes_monotonic_s() + ASK_AGAIN_S : 0;
+	rc = offer_start_query(h->q->launcher, (long)node, h->run->folder, &n->query, err);
+	n->query_again_s = rc ? hes_monotonic_s() + QUERY_AGAIN_S : 0;
 	return rc;
 }
 

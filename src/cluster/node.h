@@ -17,7 +17,7 @@ struct node {
 	pid_t pid;   /* of srun or ssh */
 	int status;  /* how it ended */
 	struct offer_query query;
-	double ask_s; /* hes_monotonic_s() at which to query it again; 0: not */
+	double query_again_s; /* hes_monotonic_s() at which to query it again; 0: not */
 	enum {
 		NODE_FINE,
 		NODE_ENDED,

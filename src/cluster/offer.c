@@ -131,8 +131,8 @@ static void close_answers(const struct offer_query *q)
 		close(q->errors);
 }
 
-int offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q,
-	      struct hes_err *err)
+int offer_start_query(const struct launcher *l, long node, const char *folder,
+		      struct offer_query *q, struct hes_err *err)
 {
 	const char *args[8] = { "gpus", "--offer" };
 	char path[4096];
@@ -164,7 +164,7 @@ int offer_ask(const struct launcher *l, long node, const char *folder, struct of
 }
 
 /* All of an answer as text; free() it. NULL: it cannot be read */
-static char *read_all(int fd, bool *endless)
+static char *query_read_answer(int fd, bool *endless)
 {
 	char path[32], *text = NULL;
 	size_t n;
@@ -269,8 +269,8 @@ void offer_take(const struct launcher *l, struct offer_query *q, int status, str
 	const size_t first = q->node < 0 ? 0 : (size_t)q->node,
 		     end = q->node < 0 ? l->n : (size_t)q->node + 1;
 	bool endless = false;
-	char *out = read_all(q->out, &endless), *errors = read_all(q->errors, &endless),
-	     *rest = NULL;
+	char *out = query_read_answer(q->out, &endless),
+	     *errors = query_read_answer(q->errors, &endless), *rest = NULL;
 	const char *said = errors ? last_line(errors) : NULL;
 
 	for (size_t i = first; i < end; i++) {
@@ -343,7 +343,7 @@ static int offers_ask_others(const struct launcher *l, const char *folder, struc
 
 	for (size_t i = 0; i < l->n && !rc; i++)
 		if (!v[i].good)
-			rc = offer_ask(l, (long)i, folder, &q[i], err);
+			rc = offer_start_query(l, (long)i, folder, &q[i], err);
 	if (q) {
 		const int waited = offers_await(l, q, l->n, v, rc ? NULL : err);
 
@@ -362,7 +362,7 @@ int offers_load(const struct launcher *l, const char *folder, struct offer **out
 	int rc = v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu nodes", l->n);
 
 	if (!rc && !l->ssh) {
-		rc = offer_ask(l, -1, folder, &all, err);
+		rc = offer_start_query(l, -1, folder, &all, err);
 		if (!rc)
 			rc = offers_await(l, &all, 1, v, err);
 	}

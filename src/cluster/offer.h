@@ -43,8 +43,8 @@ struct offer_query {
 };
 
 /** Ask a node, or all by one srun (-1). @return 0; errors of launcher_start() */
-int offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q,
-	      struct hes_err *err);
+int offer_start_query(const struct launcher *l, long node, const char *folder,
+		      struct offer_query *q, struct hes_err *err);
 /** End it if it takes too long: its process is killed. */
 void offer_limit(const struct offer_query *q);
 /** The query's process has ended with @status (waitpid): read what it printed, and close its files.
@@ -56,7 +56,7 @@ void offer_take(const struct launcher *l, struct offer_query *q, int status, str
  * @param out  one a node; offers_free() it
  * A blocked SIGINT, SIGTERM or SIGHUP ends the waiting.
  * @return 0 also if nodes do not answer; -EINTR such a signal; -ENODEV none answers, and @err has
- * the reason of the first; errors of offer_ask()
+ * the reason of the first; errors of offer_start_query()
  */
 int offers_load(const struct launcher *l, const char *folder, struct offer **out,
 		struct hes_err *err);

@@ -116,7 +116,7 @@ static int compare_jobs(const char *plan, const char *file, const struct hes_job
 	return rc;
 }
 
-static int check_plan(struct pilot *p, const struct hes_jobs *jobs, struct hes_err *err)
+static int pilot_check_plan(struct pilot *p, const struct hes_jobs *jobs, struct hes_err *err)
 {
 	struct hes_catalogue catalogue = { 0 };
 	struct hes_fleet fleet = { 0 };
@@ -155,7 +155,7 @@ int pilot_check_jobs(struct pilot *p, struct hes_err *err)
 				      "name it: heshare pilot JOBS -- COMMAND",
 				      jobs.v[i].id);
 	if (!rc)
-		rc = check_plan(p, &jobs, err);
+		rc = pilot_check_plan(p, &jobs, err);
 	if (!rc)
 		rc = app_jobs_fill_commands(p->app, &jobs, NULL, p->command, err);
 	hes_jobs_free(&jobs);

@@ -131,8 +131,8 @@ static int64_t node_busy_us(const struct head *h, const char *node)
 	return us;
 }
 
-static const struct hes_policy *find_policy(const struct head *h, const char **prefer,
-					    struct hes_err *err)
+static const struct hes_policy *round_policy(const struct head *h, const char **prefer,
+					     struct hes_err *err)
 {
 	const struct hes_policy *p = policy_program_is(h->q->plan->policy)
 					     ? NULL
@@ -157,7 +157,7 @@ static int draft_plan(const struct head *h, struct draft *d, struct hes_err *err
 				 .free_at_us = free_at_us,
 				 .seed = h->q->plan->seed,
 				 .power_cap_mw = h->q->plan->power_cap_mw };
-	const struct hes_policy *policy = find_policy(h, &r.prefer, err);
+	const struct hes_policy *policy = round_policy(h, &r.prefer, err);
 	const struct hes_known_request from = { .app = h->q->launcher->app,
 						.catalogue = h->q->catalogue,
 						.fleet = f,
