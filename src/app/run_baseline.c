@@ -50,19 +50,21 @@ static bool model_alone(const struct hes_model *m, const struct hes_gpu_type *ty
 /* Add job @j. @return whether it has an estimate, in *alone */
 static bool add_job(struct run_baseline *b, const struct hes_run_report *r,
 		    const struct hes_run_job *j, const struct hes_job *job,
-		    const struct hes_profiles *p, const struct hes_gpu_type *type,
+		    const struct run_baseline_from *from, const struct hes_gpu_type *type,
 		    const struct hes_model *m, struct alone *alone)
 {
 	struct hes_profile profile;
+	const bool measured = !hes_profile_find(from->measured, job->workload, job->batch_size,
+						type->name, &profile, NULL);
 	double work_us;
 
-	if (!hes_profile_find(p, job->workload, job->batch_size, type->name, &profile, NULL)) {
-		b->profiled++;
-	} else if (!job->whole_run && model_alone(m, type, job, &profile)) {
-		b->modelled++;
-	} else {
+	if (!measured &&
+	    hes_profile_find(from->known, job->workload, job->batch_size, type->name, &profile,
+			     NULL) &&
+	    (job->whole_run || !model_alone(m, type, job, &profile)))
 		return false;
-	}
+	b->profiled += measured;
+	b->modelled += !measured;
 	alone->gpu = gpu_of(r, j);
 	work_us = profile.iteration_us * (double)job->iterations;
 	alone->us = profile.start_s * 1e6 + work_us;
@@ -112,7 +114,7 @@ static void sum_times(struct run_baseline *b, const struct hes_run_report *r,
 }
 
 int run_baseline_estimate(const struct hes_app *app, const struct hes_run_report *r,
-			  const struct hes_jobs *jobs, const struct hes_profiles *p,
+			  const struct hes_jobs *jobs, const struct run_baseline_from *from,
 			  const struct hes_catalogue *c, struct run_baseline *out,
 			  struct hes_err *err)
 {
@@ -135,7 +137,7 @@ int run_baseline_estimate(const struct hes_app *app, const struct hes_run_report
 		const uint32_t at = hes_text_map_find(&ids, j->job);
 
 		if (j->state == HES_RUN_JOB_DONE && type && at != HES_HASH_NONE)
-			n += add_job(&b, r, j, &jobs->v[at], p, type, m, &v[n]);
+			n += add_job(&b, r, j, &jobs->v[at], from, type, m, &v[n]);
 	}
 	if (!rc && n && n == r->n_jobs && b.energies == n)
 		sum_times(&b, r, c, v, n);

@@ -9,6 +9,11 @@
 #include "heshare/profile.h"
 #include "heshare/run.h"
 
+/** What the jobs do alone: as it was measured, and else from all sources. */
+struct run_baseline_from {
+	const struct hes_profiles *measured, *known;
+};
+
 struct run_baseline {
 	size_t profiled, modelled; /* of the jobs that are done: with an estimate, by its source */
 	size_t energies;           /* of these: with measured joules */
@@ -21,7 +26,7 @@ struct run_baseline {
 
 /** @param jobs  of the plan; jobs that were added have no estimate. @return 0; -ENOMEM */
 int run_baseline_estimate(const struct hes_app *app, const struct hes_run_report *r,
-			  const struct hes_jobs *jobs, const struct hes_profiles *p,
+			  const struct hes_jobs *jobs, const struct run_baseline_from *from,
 			  const struct hes_catalogue *c, struct run_baseline *out,
 			  struct hes_err *err);
 

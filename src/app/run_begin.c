@@ -372,7 +372,7 @@ void hes_app_run_request(struct hes_app_run *r, struct hes_run_request *q)
 	q->jobs = &r->jobs;
 	q->devices = r->devices;
 	q->gpus = r->gpus;
-	q->profiles = r->of_jobs ? &r->planner.measured : &r->profiles;
+	q->profiles = hes_app_run_measured(r);
 	q->store = r->store;
 	q->folder = r->run.folder;
 	q->mps_folder = r->o->dry_run ? "MPS" : r->mps_folder;
@@ -390,10 +390,15 @@ const struct hes_profiles *hes_app_run_profiles(struct hes_app_run *r)
 	return r->of_jobs ? hes_app_planner_profiles(&r->planner, &r->jobs) : &r->profiles;
 }
 
+const struct hes_profiles *hes_app_run_measured(const struct hes_app_run *r)
+{
+	return r->of_jobs ? &r->planner.measured : &r->profiles;
+}
+
 int hes_app_run_profiling(const struct hes_app_run *r, struct hes_store_profiling *out,
 			  struct hes_err *err)
 {
-	const struct hes_profiles *own = r->of_jobs ? &r->planner.measured : &r->profiles;
+	const struct hes_profiles *own = hes_app_run_measured(r);
 
 	return hes_known_profiling(r->store, r->o->plan.profiles ? own : NULL, &r->jobs, out, err);
 }

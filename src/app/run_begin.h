@@ -82,6 +82,9 @@ void hes_app_run_request(struct hes_app_run *r, struct hes_run_request *q);
 /** Profiles of the jobs, with what the run measured. */
 const struct hes_profiles *hes_app_run_profiles(struct hes_app_run *r);
 
+/** The measured ones of them, before the run and at its last planning. */
+const struct hes_profiles *hes_app_run_measured(const struct hes_app_run *r);
+
 /** What profiling took of what is measured of the jobs. @return as hes_known_profiling() */
 int hes_app_run_profiling(const struct hes_app_run *r, struct hes_store_profiling *out,
 			  struct hes_err *err);

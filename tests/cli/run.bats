@@ -131,7 +131,7 @@ once() { # every job left its line once
 	# Another run of the same plan is another run.
 	lab 40 sh -c 'heshare run batches.json --no-mps -c "$quick" --jobs again'
 	[ "$status" -eq 0 ]
-	[[ "$output" == *"run 2: 8 of 8 jobs done"*"against one job per GPU at the default clock, estimated for 8 of 8 jobs ("*" by profiles, "*" by the GPU model)"* ]]
+	[[ "$output" == *"run 2: 8 of 8 jobs done"*"against one job per GPU at the default clock, estimated for 8 of 8 jobs ("*" by measurements, "*" by the GPU model)"* ]]
 	jq '.jobs[].workload |= "my-" + .' batches.json >mine.json
 	lab 40 sh -c 'heshare run mine.json --no-mps -c "$quick"'
 	[[ "$output" == *"8 of 8 jobs done"*"against one job per GPU at the default clock is not known: its jobs have no profile"* ]]

@@ -117,6 +117,9 @@ joules_sum() {
 	jq -e '.prefer == "energy" and .predicted.power_cap_w == 500 and (.gpus | length) == 1 and .jobs[0].command == "exec ./job.sh resnet34 8 1500"' jobs.run/plan.json
 	[ "$(sqlite3 store.db "SELECT group_concat(substr(uuid, -4)) FROM run_gpus")" = 0002 ]
 	joules_sum jobs.run/report.json
+	# The estimates are of known networks: nothing was measured before.
+	[[ "$output" == *"estimated for 3 of 3 jobs ("*" by measurements, "*" by the GPU model)"* ]]
+	jq -e '.baseline | .by_profiles + .by_model == 3 and .by_model > 0' jobs.run/report.json
 	# The plan in the folder is a plan like any other.
 	run -0 lab two heshare run jobs.run/plan.json --jobs again
 	[ "$(done_jobs)" = "a a b b c c " ]
@@ -139,7 +142,7 @@ joules_sum() {
 	# How much work it has the next time is not known, so it has no time limit.
 	run -0 --separate-stderr lab two heshare run named.csv --timeout-factor 0.1 --timeout-least 0
 	[[ "$stderr" == *"1 job on 2 GPUs: 1 measured"* ]]
-	[[ "$output" == *"against one job per GPU at the default clock, estimated for 1 of 1 job (1 by profiles"* ]]
+	[[ "$output" == *"against one job per GPU at the default clock, estimated for 1 of 1 job (1 by measurements"* ]]
 }
 
 @test "a rehearsal makes up no time for an unknown job, and one that was alone is just tried again" {

@@ -166,7 +166,8 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 	struct run_ending e = {
 		.catalogue = &in->run.catalogue,
 		.jobs = &in->run.jobs,
-		.profiles = hes_app_run_profiles(&in->run),
+		.from = { .measured = hes_app_run_measured(&in->run),
+			  .known = hes_app_run_profiles(&in->run) },
 		.json = o->json,
 		.early_ok = o->early_ok,
 	};

@@ -86,7 +86,7 @@ static void baseline_text(FILE *f, const struct run_baseline *b,
 	}
 	fprintf(f,
 		"\nagainst one job per GPU at the default clock, estimated for %zu of %zu job%s "
-		"(%zu by profiles, %zu by the GPU model)\n",
+		"(%zu by measurements, %zu by the GPU model)\n",
 		n, r->done, hes_s(r->done), b->profiled, b->modelled);
 	estimate_rows(&t, b, r);
 	profiling_rows(&t, p);
@@ -196,7 +196,7 @@ int run_ending_tell(const struct run_ending *e, const struct hes_run_report *r, 
 	if (doc && more)
 		json_object_update(doc, more);
 	json_decref(more);
-	if (run_baseline_estimate(cli_app(), r, e->jobs, e->profiles, e->catalogue, &saved, &err))
+	if (run_baseline_estimate(cli_app(), r, e->jobs, &e->from, e->catalogue, &saved, &err))
 		status = cli_fail("run", &err);
 	if (doc)
 		json_object_set_new(doc, "baseline", baseline_json(&saved, e->profiling, r));

@@ -6,12 +6,13 @@
 
 #include <jansson.h>
 
+#include "app/run_baseline.h"
 #include "heshare/run.h"
 
 struct run_ending {
 	const struct hes_catalogue *catalogue;
 	const struct hes_jobs *jobs;
-	const struct hes_profiles *profiles;
+	struct run_baseline_from from;
 	const struct hes_store_profiling *profiling; /* of the jobs; NULL: it could not be read */
 	bool json, early_ok;
 };
