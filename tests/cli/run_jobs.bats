@@ -134,8 +134,8 @@ joules_sum() {
 	run -0 heshare predict resnet50 --batch 16 --gpu T4 # that of an iteration is known, too
 	grep -q '^  an iteration ' <<<"$output"
 	run -0 heshare profiles list
-	grep -E '^resnet50: whole run +T4 +16 +0 +0 +0$' <<<"$output"
-	grep -E '^resnet50: whole run +0 +1  ' <<<"$output"
+	grep -E '^resnet50: whole run +T4 +16 +0 +0 +1$' <<<"$output"
+	grep -E '^resnet50: whole run +T4 +[0-9-]+ ' <<<"$output"
 	run -0 heshare profiles show resnet50
 	grep -E '^T4 +16 +100 +- +[0-9.]+ +[0-9.]+ +[0-9.]+ ' <<<"$output"
 	heshare profiles show "resnet50: whole run" --json | jq -e '.workload == "resnet50: whole run" and .profiles == [] and (.points[0] | .run_s > 0 and .memory_mib > 0)'
