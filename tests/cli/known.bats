@@ -74,7 +74,7 @@ derived() {
 	run -0 "$HESHARE" plan jobs.csv -f A100-SXM-80.yaml
 	[[ "${lines[-1]}" == "Jobs: 1 known network, 2 derived."* ]]
 	run -0 "$HESHARE" predict mynet --batch 64 --gpu T4
-	[[ "${lines[-1]}" =~ ^"  known            derived, standard error of its time "[0-9]+" %"$ ]]
+	[[ "${lines[-1]}" =~ ^"  its profile      derived, standard error of its time "[0-9]+" %"$ ]]
 	for at in "T4 64" "T4 1" "A100-SXM-80 8"; do
 		read -r time power < <(derived $at)
 		echo "$at: time x $time, power x $power"

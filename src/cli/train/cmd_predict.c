@@ -134,7 +134,8 @@ static int print_prediction(const struct predict_query *q, bool json)
 	print_interval(&q->estimate, coverage);
 	if (q->task.start_s > 0)
 		printf("  start-up         %.1f s, not in these figures\n", q->task.start_s);
-	printf("  known            %s", hes_known_sources[row.source]);
+	printf("  its profile      %s%s", hes_known_sources[row.source],
+	       row.source == HES_KNOWN_NETWORK ? " network" : "");
 	if (row.time_error > 0)
 		printf(", standard error of its time %.0f %%", 100 * row.time_error);
 	putchar('\n');
