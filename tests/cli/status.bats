@@ -103,7 +103,7 @@ once() { # JOBS: each of these left its line once
 		going.json
 	jq -e '[.runs[0].jobs[] | select(.state == "running") | .clock_mhz > 0 and .sm_pct > 0 and .left_s >= 0] | all' going.json
 	jq -e '.runs[0] | .state == "done" and .runner == null and .jobs_done == 5 and .power_w == null and .energy_j > 0 and .left_s == null' done.json
-	[[ "$(cat done.txt)" == "ended, the last first:"*"  started, UTC  done of jobs  "*"1"*" done "*" 5 of 5 "*"open.json" ]]
+	[[ "$(cat done.txt)" == "ended, the last first:"*"  started, UTC "*"  done of jobs  failed  "*"1"*" done "*" 5 of 5 "*"open.json" ]]
 	# Energy so far only rises, up to that of the report.
 	jq -e --slurpfile going going.json --slurpfile done done.json -n \
 		'$done[0].runs[0].energy_j > $going[0].runs[0].energy_j'
