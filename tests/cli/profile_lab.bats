@@ -423,7 +423,7 @@ Odd-GPU-7 1500.0" ]
 	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz > 0 AND abs(held_mhz - clock_mhz) > 15 AND capped < 0.5")" = 0 ]
 	run -0 --separate-stderr "${profile[@]}"
 	[[ "${lines[0]}" == "points: 0 measured, "* ]]
-	[[ "${lines[1]}" == *"samples: 0 new" ]]
+	[[ "${lines[1]}" == *"samples: 0 new, one for each job of a point" ]]
 	run -0 "${lab[@]}" heshare train --from-store --validate 10 -o predictor
 	run -0 "${lab[@]}" heshare profiles export rows
 	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles rows \
