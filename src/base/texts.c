@@ -91,9 +91,13 @@ static size_t letters_between(const char *a, const char *b)
 
 const char *hes_text_nearest(const char *word, const char *const *names, size_t n)
 {
-	size_t best = strlen(word) / 3 + 2;
+	const size_t letters = strlen(word);
+	size_t best = letters / 3 + 2;
 	const char *found = NULL;
 
+	/* A word of which no letter stays is another word. */
+	if (best > letters)
+		best = letters;
 	for (size_t i = 0; i < n; i++) {
 		size_t d = letters_between(word, names[i]);
 
