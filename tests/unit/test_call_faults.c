@@ -41,7 +41,7 @@ struct image {
 	size_t n;
 };
 
-enum { NOW = 13, EARLY };              /* version of the store; one from before version 0.1.0 */
+enum { NOW = 63, EARLY };              /* this version, whatever its number; before version 0.1.0 */
 static struct image images[EARLY + 1]; /* by version */
 
 static struct image image_read(void)
@@ -187,7 +187,7 @@ static void make_image(void)
 	assert_int_equal(add_named(b.journal, 1, "first", NULL), 0);
 	hes_journal_close(b.journal);
 	hes_store_close(b.store);
-	images[hes_schema_n_steps] = image_read();
+	images[NOW] = image_read();
 }
 
 /* One that an earlier version made, with an origin. */
@@ -228,7 +228,7 @@ static int set_up_images(void **state)
 {
 	if (store_set_up(state))
 		return -1;
-	assert_int_equal(hes_schema_n_steps, NOW);
+	assert_true(hes_schema_n_steps < NOW);
 	make_image();
 	for (size_t v = 1; v < hes_schema_n_steps; v++)
 		make_old_image(v);
