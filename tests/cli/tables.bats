@@ -89,6 +89,9 @@ fits() { # TABLES COMMAND...: at least so many tables, which fit
 		fits 1 heshare measure --runs 2 -- true
 		fits 2 heshare run plan.json --restart -c "vgpu-task --workload {workload} --batch {batch} --iterations {iterations}"
 		fits 1 heshare status
+		# The jobs may be too short for samples.
+		heshare profile --modelled --types T4 --samples 20 -o rows >/dev/null
+		heshare profiles import rows >/dev/null
 		fits 2 heshare profiles list
 	'
 }
