@@ -58,7 +58,8 @@ static const struct opt run_opts[] = {
 	  .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .help = "print every act in order, with planned times, and do nothing" },
 	{ .name = "resume", .kind = OPT_FLAG, AT(resume),
-	  .help = "continue the last run of this plan or jobs file; jobs that are done do not run again" },
+	  .help = "continue the last run of this plan or jobs file; jobs that are done do not "
+		  "run again" },
 	{ .name = "resume-if-begun", .kind = OPT_FLAG, AT(resume_if_begun),
 	  .help = "--resume if this plan or jobs file was run before, else begin" },
 	{ .name = "restart", .kind = OPT_FLAG, AT(restart), .without = "resume,resume-if-begun",

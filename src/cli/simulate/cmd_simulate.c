@@ -48,7 +48,7 @@ static const struct opt simulate_opts[] = {
 		  "--plan" },
 	EXEC_LIMIT_OPT(offsetof(struct simulate_opts, q.exec_limit_s)),
 	{ .name = "prefer", .kind = OPT_TEXT, AT(q.prefer), .arg = "NAME",
-	  .offer = offer_preferences, 
+	  .offer = offer_preferences,
 	  .help = "preference of policies that are named without one (heshare help plan)" },
 	{ .name = "plan", .kind = OPT_FILE, AT(q.plan), .arg = "FILE",
 	  .help = "also replay this plan; it needs no predictions. heshare plan assumes that all "
