@@ -49,8 +49,8 @@ lab() {
 		await began measure.out
 		ends TERM
 		for signal in TERM HUP; do
-			heshare fair serve 2>serve.log &
-			await shared serve.log
+			heshare fair serve 2>serve-$signal.log &
+			await shared serve-$signal.log
 			ends $signal
 			[ -e fair.sock ] || echo gone
 		done
