@@ -163,7 +163,7 @@ static bool may_be_to_blame(const struct run_seen *s)
 	return s->failed && !surely_own(s) && !s->orphaned;
 }
 
-/* The only one that a signal ended, its own fault's or somebody's; -1: none or several. */
+/* The only job that a signal ended, whoever sent it; -1: none or several. */
 static long killed_one(const struct run_seen *v, size_t n)
 {
 	long found = -1;
@@ -198,7 +198,7 @@ bool run_judge(const struct run_seen *v, size_t n, bool waited, enum run_blame *
 		unknown += !v[i].failed && !v[i].lives;
 		may += may_be_to_blame(&v[i]);
 	}
-	/* Somebody who lives has a server: then everybody who failed did so alone. */
+	/* A co-runner that makes progress has an MPS server: each failed job failed by itself. */
 	if (may && unknown && !waited && failed + unknown == n)
 		return false;
 	one = killed_one(v, n);

@@ -134,7 +134,7 @@ static int print_json(const struct train_opts *o, const struct train_result *r)
 	return cli_print_json("heshare-train", doc);
 }
 
-/* Errors in %, of four columns, and how often intervals hold; NULL: nobody has them. */
+/* Errors in %, of four columns, and how often intervals hold; NULL: not known. */
 static void scores_row(struct table *t, const char *name, const char *rows, const double error[4],
 		       const struct hes_coverage *c)
 {
