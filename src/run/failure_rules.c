@@ -163,7 +163,7 @@ static bool may_be_to_blame(const struct run_seen *s)
 	return s->failed && !surely_own(s) && !s->orphaned;
 }
 
-/* The only job that a signal ended, whoever sent it; -1: none or several. */
+/* The only job that a signal ended, sent by any process; -1: none or several. */
 static long killed_one(const struct run_seen *v, size_t n)
 {
 	long found = -1;
