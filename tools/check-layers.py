@@ -24,13 +24,14 @@ LAYERS = {
     "gpu": ["base", "core"],
     "plan/assign": ["base", "core"],
     "fair": ["base", "core"],
+    "learn": ["base", "core"],
     "partition": ["base", "core", "trees", "predict"],
     "plan": ["base", "core", "trees", "predict", "plan/assign"],
     "policy": ["base", "core", "trees", "predict", "plan/assign", "plan"],
     "measure": ["base", "core", "gpu"],
     "launch": ["base", "core", "gpu"],
     "profile": ["base", "core", "gpu", "measure", "store", "launch"],
-    "run": ["base", "core", "gpu", "store", "measure", "launch"],
+    "run": ["base", "core", "gpu", "store", "measure", "launch", "learn"],
     "sim": ["base", "core", "model"],
     "arbiter": ["base", "core", "gpu", "measure", "store", "launch", "fair"],
     "report": ["base", "core"],
@@ -45,6 +46,7 @@ LAYERS = {
         "gpu",
         "plan/assign",
         "fair",
+        "learn",
         "partition",
         "plan",
         "policy",
@@ -67,6 +69,7 @@ LAYERS = {
         "gpu",
         "plan/assign",
         "fair",
+        "learn",
         "partition",
         "plan",
         "policy",
@@ -90,6 +93,7 @@ LAYERS = {
         "gpu",
         "plan/assign",
         "fair",
+        "learn",
         "partition",
         "plan",
         "policy",
@@ -190,7 +194,7 @@ ALLOWED = {
     ("src/launch/undo_check.c", "environ"),  # the mark that its own process got
 }
 # What is decided depends on data, time and seed alone.
-PURE = {"fair", "partition", "plan", "plan/assign", "policy", "sim"}
+PURE = {"fair", "learn", "partition", "plan", "plan/assign", "policy", "sim"}
 NOT_IN_PURE = re.compile(
     r"\b(time|clock|clock_gettime|gettimeofday|hes_(?:clock|monotonic|boottime|wall)_\w+|rand|random|srand|fopen|open|fprintf)\s*\("
 )
