@@ -5,7 +5,7 @@
     with heshare.window() as w:
         train()
         torch.cuda.synchronize()  # work that is only queued would end after the window
-    print(w.joules, w.seconds, w.mean_w)
+    print(w.joules, w.seconds, w.power_w)
 
 It runs `heshare measure` meanwhile. The joules are those of whole GPUs, whatever caused them. A
 window of ten seconds or more is measured well.
@@ -19,11 +19,11 @@ UNTIL_CLOSED = ["sh", "-c", "echo begun; cat >/dev/null"]
 
 
 class Window:
-    """joules, seconds and mean_w of all GPUs together once it has ended; gpus has each, as
-    `heshare measure --json` prints it. A value that could not be measured is None."""
+    """joules, seconds and power_w (the mean) of all GPUs together once it has ended; gpus has
+    each, as `heshare measure --json` prints it. A value that could not be measured is None."""
 
     def __init__(self, command):
-        self.joules = self.seconds = self.mean_w = None
+        self.joules = self.seconds = self.power_w = None
         self.gpus = []
         self._command = command
 
@@ -48,9 +48,9 @@ class Window:
         self._report.close()
         self.gpus, self.seconds = report["gpus"], report["seconds"]
         joules = [gpu["energy_j"] for gpu in self.gpus]
-        watts = [gpu["mean_w"] for gpu in self.gpus]
+        watts = [gpu["power_w"] for gpu in self.gpus]
         self.joules = None if None in joules else sum(joules)
-        self.mean_w = None if None in watts else sum(watts)
+        self.power_w = None if None in watts else sum(watts)
 
     def _end(self):
         self._meter.stdin.close()

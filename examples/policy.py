@@ -9,7 +9,7 @@ import json
 import sys
 
 request = json.load(sys.stdin)
-types = {t["type"]: t for t in request["gpu_types"]}
+types = {t["gpu_type"]: t for t in request["gpu_types"]}
 iteration_us = {
     (p["workload"], p["batch_size"], p["gpu_type"]): p["iteration_us"] for p in request["profiles"]
 }
@@ -19,10 +19,10 @@ queues = {gpu["gpu"]: [] for gpu in request["gpus"]}
 
 def run_us(job, gpu):
     """How long a job takes on a GPU; infinite where it was not measured or does not fit."""
-    if job["memory_mib"] > types[gpu["type"]]["memory_mib"]:
+    if job["memory_mib"] > types[gpu["gpu_type"]]["memory_mib"]:
         return float("inf")
     return job["iterations"] * iteration_us.get(
-        (job["workload"], job["batch_size"], gpu["type"]), float("inf")
+        (job["workload"], job["batch_size"], gpu["gpu_type"]), float("inf")
     )
 
 
@@ -32,7 +32,7 @@ def shortest_us(job):
 
 for job in sorted(request["jobs"], key=shortest_us, reverse=True):
     best = min(request["gpus"], key=lambda gpu: free_us[gpu["gpu"]] + run_us(job, gpu))
-    clocks = types[best["type"]]["clocks_mhz"]
+    clocks = types[best["gpu_type"]]["clocks_mhz"]
     queues[best["gpu"]].append(
         {"clock_mhz": clocks[len(clocks) // 2], "jobs": [{"job": job["id"], "sm_pct": 100}]}
     )

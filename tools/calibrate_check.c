@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/json.h"
+
 static json_t *row_json(const struct hes_check_row *r)
 {
 	json_t *o = json_pack("{s:s, s:s, s:I, s:s}", "set", r->set, "what", r->series->what,
@@ -67,8 +69,10 @@ static void print_left_out(const struct hes_measured_gpu *b)
 	       b->name, b->type, b->unsteady, b->unknown, b->undescribed);
 }
 
-static int print_json(json_t *doc)
+static int print_json(json_t *rows)
 {
+	json_t *doc =
+		hes_json_document("heshare-calibrate-check", json_pack("{s:o}", "rows", rows));
 	int rc = doc ? json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : -1;
 
 	json_decref(doc);
@@ -77,7 +81,7 @@ static int print_json(json_t *doc)
 
 int calibrate_check_print(const struct hes_check *c, const struct hes_observations *obs, bool json)
 {
-	json_t *doc = json_array();
+	json_t *rows = json_array();
 	bool published = false, met = true;
 
 	for (size_t i = 0; i < HES_SERIES_PUBLISHED; i++)
@@ -88,13 +92,13 @@ int calibrate_check_print(const struct hes_check *c, const struct hes_observatio
 	for (size_t i = published ? 0 : HES_SERIES_PUBLISHED; i < c->n; i++) {
 		met = met && c->rows[i].met;
 		if (json)
-			json_array_append_new(doc, row_json(&c->rows[i]));
+			json_array_append_new(rows, row_json(&c->rows[i]));
 		else
 			print_row(&c->rows[i]);
 	}
 	if (json)
-		return print_json(doc) || !met;
-	json_decref(doc);
+		return print_json(rows) || !met;
+	json_decref(rows);
 	if (obs->n_gpus)
 		putchar('\n');
 	for (size_t i = 0; i < obs->n_gpus; i++)

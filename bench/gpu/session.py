@@ -258,7 +258,7 @@ class Session:
         if self.o.gpu >= len(gpus):
             raise Failed("--gpu %d: there are %d GPUs" % (self.o.gpu, len(gpus)))
         gpu = gpus[self.o.gpu]
-        if not gpu["type"]:
+        if not gpu["gpu_type"]:
             raise Failed(
                 "%s is not in the catalogue of GPU types (data/gpu_types.yaml)" % gpu["name"]
             )

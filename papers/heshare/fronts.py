@@ -147,7 +147,7 @@ def testbed(heshare, folder):
     n, k = SIZES["paper"]
     command("trace", "helios-like", "--jobs", n, "--burst", "--seed", 1, "-o", jobs)
     command("plan", jobs, "--fleet", fleet, "--policy", "heshare", "--front", front, "-o", "-")
-    memory = {g["name"]: g["memory_mib"] for g in json.loads(command("gpus", "--types", "--json"))["gpu_types"]}
+    memory = {g["gpu_type"]: g["memory_mib"] for g in json.loads(command("gpus", "--types", "--json"))["gpu_types"]}
     alone, time, energy, usage = {}, [], [], []
     with jobs.open(encoding="utf-8") as file:
         for job in csv.DictReader(file):

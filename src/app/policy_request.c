@@ -47,12 +47,13 @@ static json_t *type_json(const struct hes_gpu_type *g)
 
 	for (size_t i = 0; i < g->n_clocks; i++)
 		json_array_append_new(clocks, json_integer(g->clocks_mhz[i]));
-	return json_pack(
-		"{s:s, s:b, s:I, s:I, s:I, s:f, s:f, s:I, s:o}", "type", g->name, "mps", !g->alone,
-		"sm_count", (json_int_t)g->sm_count, "memory_mib", (json_int_t)g->memory_mib,
-		"memory_bandwidth_gbs", (json_int_t)g->memory_bandwidth_gbs, "power_limit_w",
-		g->power_limit_mw * 1e-3, "idle_power_w", g->idle_power_mw * 1e-3,
-		"clock_default_mhz", (json_int_t)g->clock_default_mhz, "clocks_mhz", clocks);
+	return json_pack("{s:s, s:b, s:I, s:I, s:I, s:f, s:f, s:I, s:o}", "gpu_type", g->name,
+			 "mps", !g->alone, "sm_count", (json_int_t)g->sm_count, "memory_mib",
+			 (json_int_t)g->memory_mib, "memory_bandwidth_gbs",
+			 (json_int_t)g->memory_bandwidth_gbs, "power_limit_w",
+			 g->power_limit_mw * 1e-3, "idle_power_w", g->idle_power_mw * 1e-3,
+			 "clock_default_mhz", (json_int_t)g->clock_default_mhz, "clocks_mhz",
+			 clocks);
 }
 
 static json_t *profile_json(const struct hes_profile *p)
@@ -109,7 +110,7 @@ json_t *policy_request_json(const struct hes_request *r)
 		json_array_append_new(jobs, job_json(&r->jobs->v[r->waiting[i]]));
 	for (size_t g = 0; g < r->fleet->n; g++)
 		json_array_append_new(gpus, json_pack("{s:s, s:s, s:I, s:o}", "gpu",
-						      r->fleet->gpus[g].name, "type",
+						      r->fleet->gpus[g].name, "gpu_type",
 						      r->fleet->gpus[g].type->name, "free_at_us",
 						      (json_int_t)r->free_at_us[g], "running",
 						      running_json(r, g)));

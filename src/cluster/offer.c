@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@
 #define WAIT_ANSWER_S    180
 #define ANSWER_MAX_BYTES (1 << 24)
 #define INDEX_MAX        99999 /* GPUs are called NODE/NUMBER */
-#define LINE_MAX_BYTES   1000  /* srun passes on messages of 1024 bytes */
+#define LIMIT_MAX_W      10000
+#define LINE_MAX_BYTES   1000 /* srun passes on messages of 1024 bytes */
 
 static const struct timespec nap = { 0, 20000000 };
 
@@ -41,8 +43,9 @@ static const char *own_name(const struct hes_app *app, char out[HES_NAME_MAX])
 	return out;
 }
 
-static void put_line(FILE *f, json_t *line)
+static void put_line(FILE *f, json_t *members)
 {
+	json_t *line = hes_json_document("heshare-offer", members);
 	char text[LINE_MAX_BYTES];
 	size_t n = json_dumpb(line, text, sizeof(text) - 1, JSON_COMPACT);
 
@@ -82,11 +85,11 @@ static int put_gpus(const struct hes_app *app, FILE *f, const char *node,
 	for (size_t i = 0; i < b.fleet.n && !rc; i++) {
 		const struct hes_gpu *g = &b.fleet.gpus[i];
 
-		put_line(f, json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:b, s:b}", "heshare",
-				      HES_VERSION, "node", node, "index",
+		put_line(f, json_pack("{s:s, s:s, s:I, s:s, s:s, s:f, s:b, s:b}", "heshare",
+				      HES_VERSION, "node", node, "gpu",
 				      (json_int_t)strtoull(strrchr(g->name, '/') + 1, NULL, 10),
-				      "type", g->type->name, "uuid", g->uuid, "power_limit_mw",
-				      (json_int_t)g->type->power_limit_mw, "clocks",
+				      "gpu_type", g->type->name, "uuid", g->uuid, "power_limit_w",
+				      g->type->power_limit_mw * 1e-3, "clocks",
 				      g->type->n_clocks > 1, "mps", !g->type->alone));
 	}
 	gpus_fleet_free(&b);
@@ -188,24 +191,23 @@ static const char *last_line(char *text)
 
 static void add_gpu(struct offer *o, const json_t *doc)
 {
-	const char *type = json_string_value(json_object_get(doc, "type")),
+	const char *type = json_string_value(json_object_get(doc, "gpu_type")),
 		   *uuid = json_string_value(json_object_get(doc, "uuid"));
-	const json_t *index = json_object_get(doc, "index");
+	const double limit_w = json_number_value(json_object_get(doc, "power_limit_w"));
+	const json_t *index = json_object_get(doc, "gpu");
 	struct offer_gpu *v;
-	json_int_t limit_mw;
 
 	if (!type || !uuid || !json_is_integer(index) || json_integer_value(index) < 0 ||
 	    json_integer_value(index) > INDEX_MAX)
 		return;
-	limit_mw = json_integer_value(json_object_get(doc, "power_limit_mw"));
 	v = realloc(o->gpus, (o->n + 1) * sizeof(*v));
 	if (!v)
 		return;
 	o->gpus = v;
 	v += o->n++;
 	*v = (struct offer_gpu){ .index = (size_t)json_integer_value(index),
-				 .limit_mw = limit_mw > 0 && limit_mw <= 10000000
-						     ? (uint32_t)limit_mw
+				 .limit_mw = limit_w > 0 && limit_w <= LIMIT_MAX_W
+						     ? (uint32_t)lround(limit_w * 1e3)
 						     : 0,
 				 .clocks = json_is_true(json_object_get(doc, "clocks")),
 				 .mps = json_is_true(json_object_get(doc, "mps")) };

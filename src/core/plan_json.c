@@ -100,7 +100,7 @@ static json_t *batch_json(const struct hes_batch *b, const struct hes_gpu_type *
 static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g,
 			  const struct hes_jobs *jobs)
 {
-	json_t *o = json_pack("{s:s, s:s}", "gpu", g->name, "type", g->type->name),
+	json_t *o = json_pack("{s:s, s:s}", "gpu", g->name, "gpu_type", g->type->name),
 	       *batches = json_array();
 
 	if (g->type->default_limit_mw)
@@ -473,12 +473,13 @@ static void read_batch(struct reader *r, size_t entry, size_t gpu, const struct 
 /* The GPU of an entry. Files in the order of the fleet need no search. */
 static size_t read_gpu_name(struct reader *r, size_t entry, const json_t *o)
 {
+	const char *const key = hes_plan_gpu_type_key(o);
 	const char *name, *type;
 	long gpu;
 
 	set_path(r, "gpus[%zu]", entry);
 	name = get_text(r, o, "gpu");
-	type = json_object_get(o, "type") ? get_text(r, o, "type") : NULL;
+	type = json_object_get(o, key) ? get_text(r, o, key) : NULL;
 	if (r->rc)
 		return 0;
 	gpu = entry < r->fleet->n && strcmp(r->fleet->gpus[entry].name, name) == 0
@@ -487,7 +488,7 @@ static size_t read_gpu_name(struct reader *r, size_t entry, const json_t *o)
 	if (gpu < 0)
 		refuse_as(r, -ENOENT, "gpu", "no GPU \"%s\" in fleet %s", name, r->fleet->name);
 	else if (type && strcmp(r->fleet->gpus[gpu].type->name, type) != 0)
-		refuse_as(r, -EINVAL, "type", "%s is %s %s in the fleet, not %s %s", name,
+		refuse_as(r, -EINVAL, key, "%s is %s %s in the fleet, not %s %s", name,
 			  hes_article(r->fleet->gpus[gpu].type->name),
 			  r->fleet->gpus[gpu].type->name, hes_article(type), type);
 	return r->rc ? 0 : (size_t)gpu;

@@ -16,4 +16,7 @@ int hes_plan_parse(const char *path, json_t **out, struct hes_err *err);
 int hes_plan_read(const json_t *doc, const char *name, const struct hes_fleet *f,
 		  const struct hes_jobs *jobs, struct hes_plan *out, struct hes_err *err);
 
+/** The member that has the type of GPU @o; older plans call it "type". */
+const char *hes_plan_gpu_type_key(const json_t *o);
+
 #endif

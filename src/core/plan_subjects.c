@@ -162,21 +162,27 @@ static double limit_of(const json_t *o, const struct hes_gpu_type *g)
 	return limit_w >= 1 && limit_w <= 10000 ? limit_w : hes_gpu_type_default_limit_mw(g) * 1e-3;
 }
 
+const char *hes_plan_gpu_type_key(const json_t *o)
+{
+	return !json_object_get(o, "gpu_type") && json_object_get(o, "type") ? "type" : "gpu_type";
+}
+
 /* @param f  gets the limited types */
 static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_fleet *f,
 		    struct hes_gpu *out, struct hes_err *err)
 {
+	const char *const key = hes_plan_gpu_type_key(o), *slash;
 	char type[HES_NAME_MAX] = "";
-	const char *slash;
 	int rc = read_name(o, "gpu", false, out->name, err);
 
-	if (!rc && !json_object_get(o, "type"))
+	if (!rc && !json_object_get(o, key))
 		rc = hes_fail(err, -EINVAL,
-			      "type: missing: GPU %s needs its type, such as \"type\": \"T4\"; "
+			      "gpu_type: missing: GPU %s needs its type, such as \"gpu_type\": "
+			      "\"T4\"; "
 			      "heshare gpus --types lists them",
 			      out->name);
 	if (!rc)
-		rc = read_name(o, "type", false, type, err);
+		rc = read_name(o, key, false, type, err);
 	if (rc)
 		return rc;
 	rc = read_text(o, "uuid", true, out->uuid, sizeof(out->uuid), err);

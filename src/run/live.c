@@ -127,8 +127,8 @@ static json_t *live_json(int64_t run, const struct hes_run_live *l)
 						(json_int_t)j->iterations, "left_s",
 						j->left_us > 0 ? (double)j->left_us * 1e-6 : 0.0));
 	}
-	return json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)run, "at_s",
-			 (double)l->at_us * 1e-6, "now_s", (double)l->now_us * 1e-6, "left_s",
+	return json_pack("{s:I, s:I, s:f, s:f, s:o, s:o}", "run", (json_int_t)run, "at_us",
+			 (json_int_t)l->at_us, "time_s", (double)l->now_us * 1e-6, "left_s",
 			 (double)l->left_us * 1e-6, "gpus", gpus, "jobs", jobs);
 }
 
@@ -175,6 +175,15 @@ static bool read_us(const json_t *o, const char *key, int64_t *out)
 	return there;
 }
 
+/* Since 1970; its earlier name has seconds. */
+static bool read_at(const json_t *doc, int64_t *out)
+{
+	const json_t *v = json_object_get(doc, "at_us");
+
+	*out = json_integer_value(v);
+	return v ? *out > 0 && *out <= LONGEST_S * 1000000 : read_us(doc, "at_s", out);
+}
+
 static bool read_name(const json_t *o, const char *key, char out[HES_NAME_MAX])
 {
 	const char *text = json_string_value(json_object_get(o, key));
@@ -205,7 +214,8 @@ static bool read_job(const json_t *o, struct hes_run_live_job *j)
 static bool read_live(const json_t *doc, struct hes_run_live *l)
 {
 	const json_t *gpus = json_object_get(doc, "gpus"), *jobs = json_object_get(doc, "jobs");
-	bool good = read_us(doc, "at_s", &l->at_us) && read_us(doc, "now_s", &l->now_us) &&
+	const char *const time = json_object_get(doc, "time_s") ? "time_s" : "now_s";
+	bool good = read_at(doc, &l->at_us) && read_us(doc, time, &l->now_us) &&
 		    read_us(doc, "left_s", &l->left_us);
 
 	l->n_gpus = json_array_size(gpus);

@@ -26,7 +26,7 @@ setup() {
 		and all(.steps[].result; .settings_changed == null or .settings_changed == {})' out/first.json
 	jq -e '.steps.commands.result | (.rows | length > 25 and all(.ok)) and .not_tried == []' out/first.json
 	jq -e '.steps.jobs.result.runs | map(.name) == ["exclusive", "unpartitioned", "heshare"]
-		and all(.done == 8 and .measured.busy_j > 0)' out/first.json
+		and all(.done == 8 and .measured.busy_energy_j > 0)' out/first.json
 	jq -e '.steps.stopped.result | .["one block"].goes_on and .["all SMs"].goes_on' out/first.json
 	jq -e '.steps.launches.result | [.none, .library, .tenant] | all(.[0] | .launches_per_s > 0 and .graphs_per_s > 0)' out/first.json
 	jq -e '.steps.threads.result | .nvml_result == 0 and .start[0].name == "python3" and (.cuda | length >= 1)' out/first.json

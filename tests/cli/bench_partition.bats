@@ -25,7 +25,7 @@ setup() {
 	args=(--lab A100-SXM-80 --lab-program "$HES_LAB" --heshare "$HESHARE" --networks \
 		resnet50,mobilenetv2 --work work --out out)
 	run -0 python3 "$partition_bench" "${args[@]}"
-	jq -e '.virtual and .gpu.type == "A100-SXM-80" and (.sets | length == 1)
+	jq -e '.virtual and .gpu.gpu_type == "A100-SXM-80" and (.sets | length == 1)
 		and (.sets[0] | (.splits | length == 9 and all(.measured.power_w > 0 and .predicted.power_w > 0 and (.measured.throughput | min) > 0))
 			and (.objectives | length == 3 and all(.all_measured and .chosen.of_best_pct > 80 and .best.per_watt > 0))
 			and .errors.power_pct < 15 and .errors.throughput_pct < 15)' out/partition.json

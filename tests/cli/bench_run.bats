@@ -40,8 +40,8 @@ setup() {
 	args=(--lab T4 --lab-program "$HES_LAB" --heshare "$HESHARE" --speed 100 --minutes 0.3 \
 		--jobs 12 --networks resnet18,vgg16,mobilenetv2 --work work --out out)
 	run -0 python3 "$run_bench" "${args[@]}"
-	jq -e '.virtual and .gpu.type == "T4" and (.runs | length == 4 and all(.done == 12 and .measured.busy_j > 0 and .measured.avg_jct_s > 0))
-		and (.runs[0].planned.busy_j > 0) and (.jobs | length == 12)' out/result.json
+	jq -e '.virtual and .gpu.gpu_type == "T4" and (.runs | length == 4 and all(.done == 12 and .measured.busy_energy_j > 0 and .measured.avg_jct_s > 0))
+		and (.runs[0].planned.busy_energy_j > 0) and (.jobs | length == 12)' out/result.json
 	grep -q 'A virtual GPU of the lab' out/README.md
 	jq -e '.profiling | .gpu_s > 10 and .energy_j / .gpu_s > 10 and .energy_j / .gpu_s < 71' out/result.json
 	grep -qE '^\| profiling, once: time and energy of the GPU \| - \| - \| [0-9.]+ \| [0-9.]+ \|' out/README.md

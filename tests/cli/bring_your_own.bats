@@ -129,9 +129,9 @@ program() {
 	# Jobs arrive at six moments.
 	[ "$(ls request.* | wc -l)" -eq "$(tail -n +2 "$G/jobs.csv" | cut -d, -f 2 | sort -u | wc -l)" ]
 	jq -e '.format == "heshare-request" and .version == 2 and .seed == 1 and .now_us == 0 and [.jobs[].id] == ["small", "early"] and
-		[.gpus[] | [.gpu, .type, .free_at_us, .running]] ==
+		[.gpus[] | [.gpu, .gpu_type, .free_at_us, .running]] ==
 			[["old/0", "T4", 0, []], ["old/1", "V100-SXM2-32", 0, []], ["new/0", "A100-SXM-80", 0, []]] and
-		(.gpu_types[0] | .type == "T4" and .memory_mib == 15360 and .mps and (.clocks_mhz | index(1590)) and .idle_power_w > 0) and
+		(.gpu_types[0] | .gpu_type == "T4" and .memory_mib == 15360 and .mps and (.clocks_mhz | index(1590)) and .idle_power_w > 0) and
 		(.profiles | length) == 6 and all(.profiles[]; .iteration_us > 0 and .power_w > 0)' request.0
 	jq -e '.now_us == 10000000 and (.gpus[2] | .free_at_us > 10000000 and (.running | length) == 1 and .running[0].sm_pct == 100)' request.1
 }
@@ -224,7 +224,7 @@ profile_rows() {
 	for type in T4 V100-SXM2-32 A100-SXM-80; do
 		for batch in 1 8 32; do
 			"$HESHARE" model "$1" --gpu "$type" -b "$batch" --json |
-				jq -r --arg name "$2" '.jobs[0] as $j | [$name, .gpu, $j.batch_size, $j.memory_mib, .clock_mhz, $j.iteration_us,
+				jq -r --arg name "$2" '.jobs[0] as $j | [$name, .gpu_type, $j.batch_size, $j.memory_mib, .clock_mhz, $j.iteration_us,
 					$j.sm_util, $j.dram_util, $j.l2_util, (.power_w * 1000 | round)] | @csv' | tr -d \"
 		done
 	done

@@ -21,7 +21,7 @@ setup() {
 }
 
 error() { # FILE GPU WHAT KEY: of the part held back
-	jq -e "[.[] | select(.set == \"$2\" and .what == \"$3\" and .part == \"held back\")][0].$4" "$1"
+	jq -e "[.rows[] | select(.set == \"$2\" and .what == \"$3\" and .part == \"held back\")][0].$4" "$1"
 }
 
 below() {
@@ -57,8 +57,8 @@ all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU po
 		[ "$(grep -A20 "name: $name\$" fitted.yaml)" = "$(grep -A20 "name: $name\$" "$physics")" ]
 	done
 	! grep -q 'name: resnet101-fp16' fitted.yaml
-	[ "$(jq -r '[.[] | select(.set == "first" and .what == "time alone") | .kind] | join(",")' after.json)" = "fitted,held back" ]
-	[ "$(jq -r '[.[] | select(.part) | .kind] | unique | join(",")' before.json)" = "predicted,rule" ]
+	[ "$(jq -r '[.rows[] | select(.set == "first" and .what == "time alone") | .kind] | join(",")' after.json)" = "fitted,held back" ]
+	[ "$(jq -r '[.rows[] | select(.part) | .kind] | unique | join(",")' before.json)" = "predicted,rule" ]
 }
 
 @test "what is held back changes no parameter" {
@@ -136,7 +136,7 @@ zeus() {
 	[ "$status" -eq 1 ]
 	grep -qE 'energy against uncapped, A40 .*NOT MET; sign right 0 %$' <<<"$output"
 	"$HES_CALIBRATE" --check --json "$BATS_TEST_TMPDIR" |
-		jq -e '.[] | select(.what | endswith("uncapped, A40")).right_sign == 0'
+		jq -e '.rows[] | select(.what | endswith("uncapped, A40")).right_sign == 0'
 }
 
 @test "slowdowns of a network left out have rows for the model, a constant and a line, with the rank correlation" {
@@ -156,13 +156,13 @@ zeus() {
 		resnet50,vgg19,2,2,50,50,1.06,1.08
 	EOF
 	run "$HES_CALIBRATE" --check --json "$BATS_TEST_TMPDIR"
-	[ "$(jq '[.[] | select(.kind == "chosen in view" or .kind == "rule") | .values] | map(select(. > 0)) | join(",")' <<<"$output")" = '"8,8,8"' ]
+	[ "$(jq '[.rows[] | select(.kind == "chosen in view" or .kind == "rule") | .values] | map(select(. > 0)) | join(",")' <<<"$output")" = '"8,8,8"' ]
 	# The form of interference was chosen on such pairs: they can miss a target, but not meet one.
-	jq -e '[.[] | select(.kind == "chosen in view" and .met == true)] == []' <<<"$output"
+	jq -e '[.rows[] | select(.kind == "chosen in view" and .met == true)] == []' <<<"$output"
 	# The pairs without resnet50 have 1.20 and 1.05: 1.125 against 1.15, 1.15 and 1.06. Without
 	# alexnet 1.06, 1.08; without vgg19 1.10, 1.15.
-	jq -e '.[] | select(.what | endswith("by a constant")) | .mean_error > 0.045 and .mean_error < 0.055 and .rank_correlation < 0' <<<"$output"
-	jq -e '.[] | select(.what | endswith("no fitted pair")) | .rank_correlation >= -1 and .target == 0.03' <<<"$output"
+	jq -e '.rows[] | select(.what | endswith("by a constant")) | .mean_error > 0.045 and .mean_error < 0.055 and .rank_correlation < 0' <<<"$output"
+	jq -e '.rows[] | select(.what | endswith("no fitted pair")) | .rank_correlation >= -1 and .target == 0.03' <<<"$output"
 }
 
 @test "a check of nothing is a failure, not a pass" {
@@ -189,7 +189,7 @@ zeus() {
 	printf 'model,gpu_mhz,exec_time_us,gpu_power_mw\nresnet18,114.75,180739,498\nresnet18,114.75,90000,498\n' \
 		>"$BATS_TEST_TMPDIR/etf_jetson_tx2/freq_time_power.csv"
 	run "$HES_CALIBRATE" --check --json "$BATS_TEST_TMPDIR"
-	jq -e '.[] | select(.what == "time by clock" and .values == 2) | .median_error < 0.7 and .p90_error > 1.5 * .median_error' <<<"$output"
+	jq -e '.rows[] | select(.what == "time by clock" and .values == 2) | .median_error < 0.7 and .p90_error > 1.5 * .median_error' <<<"$output"
 }
 
 @test "a first row whose measurements are all 0 adds nothing" {
@@ -222,7 +222,7 @@ gpu() {
 	[[ "$output" == *"l4: L4; rows left out: 1 not steady, 0 of workloads and 0 of sharing that the model does not have" ]]
 	[[ "$output" != *"igniter_v100"* ]]
 	run "$HES_CALIBRATE" --check --json "$BATS_TEST_TMPDIR/gpus/l4"
-	[ "$(jq -r '[.[] | select(.what == "GPU power alone") | .part] | join(",")' <<<"$output")" = "to fit,held back" ]
+	[ "$(jq -r '[.rows[] | select(.what == "GPU power alone") | .part] | join(",")' <<<"$output")" = "to fit,held back" ]
 }
 
 @test "several folders, published sets and GPUs, make one table" {

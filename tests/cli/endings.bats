@@ -173,7 +173,7 @@ lab() { # SPEED SCRIPT
 	done
 	jq -e '.jobs_done == 2 and .state == "done"' third.json
 	# The runners begin later than the run: the times that were planned stay as they were.
-	jq -se '.[0].predicted as $p | .[1].planned | .makespan_s * 1e6 / $p.makespan_us, .fleet_j / $p.fleet_energy_j | . - 1 | fabs < 1e-6' plan.json first.json
+	jq -se '.[0].predicted as $p | .[1].planned | .makespan_s * 1e6 / $p.makespan_us, .fleet_energy_j / $p.fleet_energy_j | . - 1 | fabs < 1e-6' plan.json first.json
 	jq -e '.jobs[1].mean_clock_mhz > 0' first.json
 	jq -e '.jobs[0].mean_clock_mhz > 0' third.json
 }

@@ -44,9 +44,9 @@ row() {
 	row Odd 40 >config/heshare/gpu_types.yaml
 	row Odd 46 >own.yaml
 	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: Odd, count: 2 } ]\n' >f.yaml
-	[ "$("$HESHARE" gpus --types --json | jq '.gpu_types | length, (.[] | select(.name == "Odd").sm_count)' | xargs)" = "31 40" ]
-	[ "$("$HESHARE" gpus --types --json --catalogue own.yaml | jq '.gpu_types[] | select(.name == "Odd").sm_count')" -eq 46 ]
-	[ "$("$HESHARE" gpus --fleet f.yaml --json | jq -r '.gpus[1].type.name')" = Odd ]
+	[ "$("$HESHARE" gpus --types --json | jq '.gpu_types | length, (.[] | select(.gpu_type == "Odd").sm_count)' | xargs)" = "31 40" ]
+	[ "$("$HESHARE" gpus --types --json --catalogue own.yaml | jq '.gpu_types[] | select(.gpu_type == "Odd").sm_count')" -eq 46 ]
+	[ "$("$HESHARE" gpus --fleet f.yaml --json | jq -r '.gpus[1].gpu_type')" = Odd ]
 	for c in trace model profile "profiles import" train predict plan partition simulate run; do
 		"$HESHARE" $c --help | grep -q -- '--catalogue FILE'
 	done
@@ -60,7 +60,7 @@ row() {
 	run -1 timeout -k 5 60 "$HESHARE" gpus --types
 	[[ "$output" == *"config/heshare/gpu_types.yaml: it is not a plain file; remove it" ]]
 	rm config/heshare/gpu_types.yaml
-	[ "$("$HESHARE" gpus --types --json --catalogue <(row Odd 46) | jq '.gpu_types[] | select(.name == "Odd").sm_count')" -eq 46 ]
+	[ "$("$HESHARE" gpus --types --json --catalogue <(row Odd 46) | jq '.gpu_types[] | select(.gpu_type == "Odd").sm_count')" -eq 46 ]
 }
 
 @test "a row is enough to replay on a type, and every command says that its parameters are derived" {

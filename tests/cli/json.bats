@@ -53,19 +53,23 @@ without_gpus() {
 		--profiles rows/profiles.csv --json >j/predict
 	heshare fair slices --interval 30 --power 2,3,8 --json >j/slices
 	heshare partition resnet50/16 bert-large/8 --modelled --split 30,70 --floor 0.1 --json >j/partition
+	mkdir -p sets/etf_jetson_tx2 # a published set
+	printf 'model,gpu_mhz,exec_time_us,gpu_power_mw\nresnet18,114.75,180739,498\nresnet18,114.75,90000,498\n' >sets/etf_jetson_tx2/freq_time_power.csv
+	! "$HES_CALIBRATE" --check --json sets >j/check
 	heshare partition --jobs jobs.csv --fleet two.yaml --most 2 --modelled --json >j/partition-fleet
 }
 
 with_gpus() {
 	cat >work <<-'END'
 		heshare gpus --json >j/gpus
+		heshare gpus --offer >j/offer
 		heshare measure -g 0 --json -o j/measure -- sleep 0.5
 		heshare measure -g 0 --runs 2 --json -o j/series -- sleep 0.2
 		heshare profile resnet18 -g 1 --shares 50 --clocks default --warm-up 1 --window 2 --repeats 2..2 --batch 4 --patience 2000 --json -- vgpu-task --workload resnet18 --batch 4 --iterations 1000000000 --every 5 >j/profile
 		heshare profiles list --json >j/list
 		heshare profiles show resnet18 --json >j/show
 		heshare profiles export out --json >j/export
-		heshare run jobs.csv --retries 0 --json >j/report 2>err & run=$!
+		heshare run jobs.csv --retries 0 --power-cap 500 --json >j/report 2>err & run=$!
 		until heshare status 1 --json >seen 2>/dev/null && jq -e ".jobs_failed == 1 and .jobs_running == 1 and .age_s != null" seen >/dev/null; do kill -0 $run || exit 9; sleep 0.5; done
 		mv seen j/status; heshare status --json >j/status-list; cp jobs.run/live.json j/live
 		heshare add 1 more.csv --json >j/add
@@ -90,6 +94,6 @@ with_gpus() {
 	heshare profiles drift --store drift.db --json >j/drift
 	python3 "$HES_SOURCE_ROOT/tests/tools/json_members.py" "$HES_SOURCE_ROOT/docs/formats" j/*
 	# None of the sources' formats is missing.
-	diff <(grep -rhoE '"heshare-[a-z-]+"' "$HES_SOURCE_ROOT/src" | tr -d \" | grep -v tuned | sort -u) \
+	diff <(grep -rhoE '"heshare-[a-z-]+"' "$HES_SOURCE_ROOT"/{src,tools} | tr -d \" | grep -v tuned | sort -u) \
 		<(jq -r .format j/* | sort -u)
 }

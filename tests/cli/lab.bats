@@ -12,14 +12,14 @@ setup() {
 
 @test "without options the lab has the paper's testbed" {
 	run -0 --separate-stderr "$HES_LAB" -- heshare gpus --json
-	[ "$(jq -r '.gpus | group_by(.type)[] | "\(length) \(.[0].type)"' <<<"$output")" = $'2 A100-SXM-80\n4 T4\n2 V100-PCIe-32' ]
+	[ "$(jq -r '.gpus | group_by(.gpu_type)[] | "\(length) \(.[0].gpu_type)"' <<<"$output")" = $'2 A100-SXM-80\n4 T4\n2 V100-PCIe-32' ]
 	jq -e '.gpus[0] | .name == "Tesla T4" and .memory_mib == 15360 and .power_w == 10 and .clock_mhz == 300' <<<"$output"
 }
 
 @test "a fleet of ones own, and the command's exit status" {
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: L4, count: 1 }, { type: H200, count: 2 } ]\n' >f.yaml
 	run -7 --separate-stderr "$HES_LAB" --fleet f.yaml -- sh -c \
-		'heshare gpus --json | jq -r ".gpus[].type"; exit 7'
+		'heshare gpus --json | jq -r ".gpus[].gpu_type"; exit 7'
 	[ "$output" = $'L4\nH200\nH200' ]
 	[ "$stderr" = "lab: derived from data sheets, not fitted to measurements: L4, H200; expect times within 15 % in half of the cases, within 50 % in nine of ten (docs/gpu-model.md)" ]
 }
@@ -66,7 +66,7 @@ visible() {
 		done
 		# What is started from heshare gets the same GPU.
 		CUDA_VISIBLE_DEVICES=0 heshare measure -o m -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | grep -nxF -f - all
-		CUDA_VISIBLE_DEVICES=0 heshare plan jobs.csv -g all --json | jq -r ".gpus[].type"
+		CUDA_VISIBLE_DEVICES=0 heshare plan jobs.csv -g all --json | jq -r ".gpus[].gpu_type"
 		CUDA_VISIBLE_DEVICES=0,$(sed -n 3p all) heshare gpus --json | names
 		CUDA_VISIBLE_DEVICES=3 heshare gpus
 		# One that NVML refuses keeps its number for CUDA.
@@ -146,8 +146,8 @@ step_us() {
 	[ "${lines[-1]}" = "heshare: 500 iterations" ]
 	# The physics: the T4 is at its power limit; the A100 stays idle.
 	run -0 jq -e --argjson step_us "$(step_us)" '.exit_status == 0 and (.gpus | length) == 2 and .gpus[0].energy_from == "counter" and (.gpus[0].seconds > 500e-6 * 0.998 * $step_us)
-		and .gpus[0].mean_w > 20 and .gpus[0].mean_w < 71 and .gpus[0].peak_w > 60 and .gpus[0].capped_part > 0 and .gpus[1].mean_w > 53
-		and .gpus[1].mean_w < 57 and .gpus[1].capped_part == 0 and .gpus[0].gap_s < 0.001' m.json
+		and .gpus[0].power_w > 20 and .gpus[0].power_w < 71 and .gpus[0].peak_w > 60 and .gpus[0].capped_part > 0 and .gpus[1].power_w > 53
+		and .gpus[1].power_w < 57 and .gpus[1].capped_part == 0 and .gpus[0].gap_s < 0.001' m.json
 	run -3 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure --gpus all -- sh -c \
 		'exit 3'
 	[[ "$stderr" == *"J on 8 of 8 GPUs"* ]]
@@ -168,12 +168,12 @@ step_us() {
 		    with heshare.window() as both:
 		        raise KeyError
 		except KeyError:
-		    print(json.dumps([vars(w)["gpus"] and [w.joules, w.seconds, w.mean_w, len(w.gpus)]
+		    print(json.dumps([vars(w)["gpus"] and [w.joules, w.seconds, w.power_w, len(w.gpus)]
 		        for w in (idle, busy, both)]))
 		subprocess.run(["vgpu-fault", "0:sensor-gap"], check=True)
 		with heshare.window() as blind:
 		    time.sleep(5)
-		print(json.dumps([blind.joules, blind.mean_w]), blind.seconds > 4)
+		print(json.dumps([blind.joules, blind.power_w]), blind.seconds > 4)
 		try:
 		    with heshare.window(gpus="7"):
 		        print("not reached")
@@ -214,7 +214,7 @@ step_us() {
 			near($s.mean; $mean) and near($s.min; $v | min) and near($s.max; $v | max)
 			and near($s.deviation; $v | map((. - $mean) * (. - $mean)) | add / (length - 1) | sqrt);
 		(.runs | length == 3) and .warmup == 1 and .exit_status == 0 and holds(.seconds; [.runs[].seconds])
-		and holds(.gpus[0].energy_j; [.runs[].gpus[0].energy_j]) and holds(.gpus[1].mean_w; [.runs[].gpus[1].mean_w])
+		and holds(.gpus[0].energy_j; [.runs[].gpus[0].energy_j]) and holds(.gpus[1].power_w; [.runs[].gpus[1].power_w])
 		and holds(.energy_j; [.runs[] | [.gpus[].energy_j] | add]) and .seconds.mean > 3.6' m.json
 	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 2 -- sleep 1
 	[[ "$stderr" == *"2 runs "*"mean +- dev."*"the command"*"GPU 6  NVIDIA A100"*"2 of 2 GPUs together"* ]]
@@ -234,7 +234,7 @@ step_us() {
 	printf 'name: eight\nnodes:\n  - name: a\n    gpus: [ { type: H100-SXM, count: 8 } ]\n' >eight.yaml
 	run -0 --separate-stderr "$HES_LAB" --fleet eight.yaml --speed 5 -- sh -c '
 		for i in 0 1 2 3 4 5 6 7; do vgpu-task --device $i --workload resnet50 --batch 64 --iterations 100000000 >/dev/null & done
-		until heshare gpus --json | jq -e ".gpus | all(.busy_pct > 50)" >/dev/null; do sleep 0.5; done
+		until heshare gpus --json | jq -e ".gpus | all(.busy > 0.5)" >/dev/null; do sleep 0.5; done
 		sleep 2
 		heshare measure --json -o sick.json -- sh -c "sleep 2
 			vgpu-fault 1:energy=frozen 2:energy=reset 3:energy=+4294967.296 4:power=x10 5:clock=0 6:power=-1 6:energy=frozen 7:counters=250
@@ -252,9 +252,9 @@ step_us() {
 		[6,"integral",true,["the energy counter while it stood still","power readings that are not possible"]]
 		[7,"counter","all",[]]
 	END
-	jq -e '.gpus | (.[6].mean_w / .[0].mean_w - 1 | fabs < 0.05) and .[5].mean_clock_mhz == .[0].mean_clock_mhz and
+	jq -e '.gpus | (.[6].power_w / .[0].power_w - 1 | fabs < 0.05) and .[5].mean_clock_mhz == .[0].mean_clock_mhz and
 		.[4].peak_w < 700 and .[7].activity.sm < 1 and .[7].activity.busy <= 1' sick.json
-	jq -e '.gpus[7] | .memory_used_mib == null and .temperature_c == null and .busy_pct == null and .power_w > 0' gpus.json
+	jq -e '.gpus[7] | .memory_used_mib == null and .temperature_c == null and .busy == null and .power_w > 0' gpus.json
 }
 
 @test "heshare measure: a run that fails or is interrupted ends the runs and does not count" {
@@ -343,7 +343,7 @@ step_us() {
 		others=$(jq -nc "[0, 1, 2] - [$sick]")
 		if heshare gpus --json >g; then exit 9; fi
 		grep -q "^heshare gpus: GPU $sick cannot be used: .*$why.*; to do: " err
-		[ "$(jq -c '.gpus | map(.index)' g)" = "$others" ]
+		[ "$(jq -c '.gpus | map(.gpu)' g)" = "$others" ]
 		: >err; heshare measure -- true >/dev/null; left_out
 		CUDA_VISIBLE_DEVICES=$well heshare measure -g 0 -- true >/dev/null
 		refused heshare measure -g $well,$sick -- true
@@ -351,7 +351,7 @@ step_us() {
 		refused heshare profile resnet50 -g $sick --dry-run -- true
 		refused heshare fair serve -g $sick
 		refused heshare fair set --gpus $sick --phi 1
-		heshare gpus --offer | jq -sc 'map(.index)' >offers
+		heshare gpus --offer | jq -sc 'map(.gpu)' >offers
 		[ "$(cat offers)" = "$others" ]
 		refused heshare plan jobs.csv -g $sick
 		if [ "$3" = short ]; then exit 0; fi
@@ -406,7 +406,7 @@ step_us() {
 	# In its start it takes the lab's time and leaves the GPU idle.
 	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare measure -g 0 --json -o m.json -- \
 		vgpu-task --start 200.5 --workload resnet50 --batch 16 --iterations 1
-	jq -e '.gpus[0] | .seconds >= 200.5 and .energy_j > 10 * 200.5 and .mean_w < 12' m.json
+	jq -e '.gpus[0] | .seconds >= 200.5 and .energy_j > 10 * 200.5 and .power_w < 12' m.json
 }
 
 @test "jobs crash, hang and lose their GPU on demand" {

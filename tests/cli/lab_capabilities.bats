@@ -18,7 +18,7 @@ measured() {
 	"$HES_LAB" --fleet two.yaml --speed 10 "$@" -- sh -c '
 		vgpu-task --device 0 --workload resnet50 --batch 16 --iterations 100000 >/dev/null &
 		vgpu-task --device 1 --workload vgg19 --batch 32 --iterations 100000 >/dev/null &
-		until heshare gpus --json | jq -e ".gpus | all(.busy_pct > 50)" >/dev/null; do sleep 0.2; done
+		until heshare gpus --json | jq -e ".gpus | all(.busy > 0.5)" >/dev/null; do sleep 0.2; done
 		sleep 2 # the percentages are of the second before
 		heshare measure --json -o - -- sleep 6' | jq -c '.gpus[].activity'
 }
@@ -267,7 +267,7 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 	[[ "$output" == *"power_limit_w: 200, default_limit_w: 400, idle_w: 55,"* ]]
 	echo "$output" >rows.yaml
 	heshare gpus --types --json --catalogue rows.yaml |
-		jq -e '.gpu_types[] | select(.name == "A100-SXM-80") | .power_limit_w == 200'
+		jq -e '.gpu_types[] | select(.gpu_type == "A100-SXM-80") | .power_limit_w == 200'
 	"${plan[@]}" --fleet full.yaml -o full.json
 	run -0 --separate-stderr "$HES_LAB" --fleet limited.yaml --dcgm --speed 50 -- sh -c '
 		"$@" --gpus all -o plan.json >plan.txt
@@ -276,7 +276,7 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 	jq -e '.gpus[0].power_limit_w == 200' plan.json
 	# At the default limit it would be 50 kJ, not 31; how long it takes is seen in the replay below,
 	# where no machine is slow.
-	jq -e '.measured.busy_j / .planned.busy_j - 1 | fabs < 0.2' <<<"$output"
+	jq -e '.measured.busy_energy_j / .planned.busy_energy_j - 1 | fabs < 0.2' <<<"$output"
 	[[ "$stderr" == *"heshare run: a/0 has a power limit of 200 W, and the plan counts with 400 W: times and joules will differ; plan again"* ]]
 	[ "$(grep -c 'has a power limit of' <<<"$stderr")" -eq 1 ]
 	# The fleet file states it as well; the replay counts with it.

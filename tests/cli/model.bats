@@ -133,7 +133,7 @@ refused() {
 	cd "$BATS_TEST_TMPDIR"
 	echo workload,gpu_type,batch_size,memory_mib,clock_mhz,iteration_us,sm_util,dram_util,l2_util,power_mw >rows.csv
 	for batch in 1 8 32; do
-		"$HESHARE" model bert-miso --gpu T4 -b $batch --json | jq -r '.jobs[0] as $j | ["mine", .gpu, $j.batch_size, $j.memory_mib, .clock_mhz,
+		"$HESHARE" model bert-miso --gpu T4 -b $batch --json | jq -r '.jobs[0] as $j | ["mine", .gpu_type, $j.batch_size, $j.memory_mib, .clock_mhz,
 			$j.iteration_us, $j.sm_util, $j.dram_util, $j.l2_util, (.power_w * 1000 | round)] | @csv' | tr -d \" >>rows.csv
 	done
 	factors() { "$HESHARE" model -a mine "$@" --json |

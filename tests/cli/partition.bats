@@ -25,8 +25,8 @@ points() {
 
 @test "every split of two jobs: the best is marked in JSON and its work per joule is the greatest" {
 	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json
-	jq -e '.gpu == "V100-SXM2-32" and .objective == "normalized" and (.jobs | map(.workload)) == ["resnet50", "bert-large"]' <<<"$output"
-	jq -e '(.splits | length) == 45 and all(.splits[]; (.sm_pct | add) <= 100 and .interval[0] < .per_watt and .interval[1] > .per_watt)' <<<"$output"
+	jq -e '.gpu_type == "V100-SXM2-32" and .objective == "normalized" and (.jobs | map(.workload)) == ["resnet50", "bert-large"]' <<<"$output"
+	jq -e '(.splits | length) == 45 and all(.splits[]; (.sm_pct | add) <= 100 and .per_watt_interval[0] < .per_watt and .per_watt_interval[1] > .per_watt)' <<<"$output"
 	jq -e '[.splits[].per_watt] | max == .['"$(jq .best <<<"$output")"']' <<<"$output"
 	jq -e '.splits[.best].per_watt / .equal.per_watt - 1 - .gain_over_equal | fabs < 1e-9' \
 		<<<"$output"
@@ -91,7 +91,7 @@ points() {
 	run -0 heshare partition a b --points points.csv --split 30,70
 	[[ "$output" == *"Take turns: "*"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=70 sh -c './b.sh' &"* ]]
 	run -0 heshare partition a b --points points.csv --json
-	jq -e '.recommendation == "turns" and .splits[.best].interval[0] < .turns.per_watt' <<<"$output"
+	jq -e '.recommendation == "turns" and .splits[.best].per_watt_interval[0] < .turns.per_watt' <<<"$output"
 	# Turns give each job half: a floor above that needs a split.
 	run -1 heshare partition a b --points points.csv --floor 0.6
 	run -0 heshare partition a b --points points.csv --floor a=0.6 --json
@@ -101,7 +101,7 @@ points() {
 	points a 4 V100-SXM2-32 10 2 ./a.sh
 	points b 8 V100-SXM2-32 10 2 ./b.sh
 	run -0 heshare partition a b --points points.csv --json
-	jq -e '.recommendation == "share" and .splits[.best].interval[0] > .turns.per_watt' <<<"$output"
+	jq -e '.recommendation == "share" and .splits[.best].per_watt_interval[0] > .turns.per_watt' <<<"$output"
 	# The best split does more of the job that needs less power: turns of the same work are better.
 	rm points.csv
 	points a 4 V100-SXM2-32 0 20 ./a.sh
@@ -265,8 +265,8 @@ points() {
 	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 3 --json \
 		--effort 600
 	jq -e '.waves == 2 and .objective == "energy" and (.groups | length) == 16' <<<"$output"
-	[ "$(jq -r '.groups[].jobs[].id' <<<"$output" | sort | uniq -c | awk '$1 != 1 || NF != 2' | wc -l)" = 0 ]
-	[ "$(jq -r '.groups[].jobs[].id' <<<"$output" | wc -l)" = 30 ]
+	[ "$(jq -r '.groups[].jobs[].job' <<<"$output" | sort | uniq -c | awk '$1 != 1 || NF != 2' | wc -l)" = 0 ]
+	[ "$(jq -r '.groups[].jobs[].job' <<<"$output" | wc -l)" = 30 ]
 	jq -e 'all(.groups[]; (.jobs | length) <= 3 and ([.jobs[].sm_pct] | add // 0) <= 100)' \
 		<<<"$output"
 	jq -e '.work / .power_w / .per_watt - 1 | fabs < 1e-9' <<<"$output"

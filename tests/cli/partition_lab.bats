@@ -63,7 +63,7 @@ predicted_and_measured() {
 	for name in $(jq -r '.jobs[].workload' answer.json); do
 		cat "$name.first" "$name.last" | awk \
 			'{ n[NR] = $2; t[NR] = $5 } END { print (n[2] - n[1]) / (t[2] - t[1]) }'
-	done | awk -v watts="$(jq '.gpus[0].mean_w' power.json)" -v predicted="$(jq '(.given // .splits[.best]) | (.throughput | add) / .power_w' answer.json)" '
+	done | awk -v watts="$(jq '.gpus[0].power_w' power.json)" -v predicted="$(jq '(.given // .splits[.best]) | (.throughput | add) / .power_w' answer.json)" '
 		{ sum += $1; print "iterations/s:", $1 }
 		END { off = 100 * (sum / watts / predicted - 1); print "W:", watts
 			printf "iterations/J: %.4f, predicted %.4f: %+.2f %%\n", sum / watts, predicted, off; exit !(off > -5 && off < 5) }'
@@ -110,8 +110,8 @@ predicted_and_measured() {
 		and .seconds > 200 and near(.power_w; .predicted_power_w)
 		and near(.energy_j; .predicted_power_w * .seconds)
 		and near(.per_watt; .predicted_per_watt)
-		and all(.jobs[]; .state == "done" and (.per_s / .predicted_per_s - 1 | fabs) < 0.2)
-		and ([.jobs[].energy_j] | add) > 0.9 * .energy_j' run.json
+		and all(.jobs[]; .state == "done" and (.throughput / .predicted_throughput - 1 | fabs) < 0.2)
+		and ([.jobs[].attributed_j] | add) > 0.9 * .energy_j' run.json
 	for job in resnet50-16 bert-large-8; do
 		[ "$(grep -c '^heshare: .* iterations in' "partition.run/$job.log")" -gt 20 ]
 	done

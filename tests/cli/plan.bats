@@ -296,7 +296,7 @@ known_partly() {
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"extrapolated, outside of what the predictor was trained on:"* ]]
 	"$HESHARE" plan jobs.csv $fleet --predictor partly/predictor -o made.json >/dev/null
-	gpu=$(jq -r --arg j "$name" '.gpus[] | select(any(.batches[].jobs[]; .job == $j)) | .gpu + ", " + .type' made.json)
+	gpu=$(jq -r --arg j "$name" '.gpus[] | select(any(.batches[].jobs[]; .job == $j)) | .gpu + ", " + .gpu_type' made.json)
 	[[ "$output" == *"  $name $workload on $gpu: workload"* ]]
 	jq -e --arg j "$name" '[.gpus[].batches[].jobs[]] | map(select(.job == $j)) | .[0].extrapolated == ["workload"]' made.json
 	jq -e '[.gpus[].batches[].jobs[] | select(has("extrapolated"))] | length < 12' made.json

@@ -37,7 +37,7 @@ setup_file() {
 	run "$HESHARE" train "$LAB" --json
 	[ "$status" -eq 0 ]
 	jq -e '.trees > 0 and .rows == {fit: 750, test: 250}' <<<"$output"
-	jq -e '[.targets.time, .targets.power] | all(.abs_error_pct < 4.2 and .rel_error_pct < 7 and .r2 > 0.98 and .mae > 0)' <<<"$output"
+	jq -e '[.outputs.time, .outputs.power] | all(.abs_error_pct < 4.2 and .rel_error_pct < 7 and .r2 > 0.98 and .mae > 0)' <<<"$output"
 	jq -e '.fit_s > 0 and .predict.one_row_us > 0 and .predict.rows_per_s > 0' <<<"$output"
 }
 
@@ -61,13 +61,13 @@ setup_file() {
 	run "$HESHARE" train "$LAB" --json --left-out-types --trees 5
 	[ "$status" -eq 0 ]
 	jq -e '.left_out_types | map(.gpu_type) == ["A100-SXM-80", "T4", "V100-SXM2-32"] and (map(.rows) | add == 1000)' <<<"$output"
-	jq -e '.left_out_types | all(.targets.time.rel_error_pct > 0)' <<<"$output"
+	jq -e '.left_out_types | all(.outputs.time.rel_error_pct > 0)' <<<"$output"
 }
 
 @test "no validation fits on every sample" {
 	run "$HESHARE" train "$LAB" --json --validate 0 --trees 5
 	[ "$status" -eq 0 ]
-	jq -e '.rows == {fit: 1000, test: 0} and (has("targets") | not)' <<<"$output"
+	jq -e '.rows == {fit: 1000, test: 0} and (has("outputs") | not)' <<<"$output"
 }
 
 @test "train works from one sample on: few are all learnt from, with modelled ones, and left out in turn" {
@@ -80,7 +80,7 @@ setup_file() {
 	"$HESHARE" predict vgg16 -b 16 -g T4 --predictor one >/dev/null
 	few 6
 	run -0 --separate-stderr "$HESHARE" train few.csv --trees 5 --json
-	jq -e '.rows == {fit: 6, test: 6, modelled: 1000} and .targets.time.rel_error_pct < 10' <<<"$output"
+	jq -e '.rows == {fit: 6, test: 6, modelled: 1000} and .outputs.time.rel_error_pct < 10' <<<"$output"
 	"$HESHARE" train few.csv --trees 5 --json --left-out --validate 0 2>/dev/null |
 		jq -e '.left_out | map(.rows) | add == 6 and all(. > 0)'
 	few 100
@@ -108,7 +108,7 @@ setup_file() {
 	[ "$status" -eq 0 ]
 	jq -e --slurpfile trained trained.json '.rows == 750 and .gpu_types == ["A100-SXM-80", "T4", "V100-SXM2-32"]
 		and (.workloads | length) == 15 and [.outputs[] | [.name, .unit]] == [["time", "us"], ["power", "mW"]]
-		and .outputs[0].errors.rows == 250 and .outputs[1].errors.rel_error_pct == $trained[0].targets.power.rel_error_pct' <<<"$output"
+		and .outputs[0].errors.rows == 250 and .outputs[1].errors.rel_error_pct == $trained[0].outputs.power.rel_error_pct' <<<"$output"
 	run "$HESHARE" predict --predictor trained
 	[[ "$output" == *"power, mW: on 250 rows held back off by "* ]]
 }

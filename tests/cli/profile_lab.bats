@@ -100,7 +100,7 @@ rows() {
 	job='case $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE in 10|20) [ ! -e hold ] || exec sleep 100000;; esac; '"exec ${TASK[*]}"
 	run -1 "$HES_LAB" --speed 20 -- sh -c 'heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --patience 100000 --clocks 900 -- "$0" &
 		until [ "$(sqlite3 s.db "SELECT count(*) FROM points" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done; kill -TERM $!; wait $!; rc=$?
-		heshare gpus --json | jq -e ".gpus | all(.clock_mhz == 300 or .index > 3)" || rc=9
+		heshare gpus --json | jq -e ".gpus | all(.clock_mhz == 300 or .gpu > 3)" || rc=9
 		for p in $(pgrep -x vgpu-task); do ! grep -qzx "HESHARE_LAB=$HESHARE_LAB" /proc/$p/environ || rc=9; done; exit $rc' "$job"
 	rm hold
 	[[ "$output" == *"stopped early, "*" left; the same command goes on from here"* ]]
@@ -382,10 +382,10 @@ states() {
 	# The lab has the row of the third; heshare has not.
 	lab=("$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml --speed 100 --)
 	run -0 --separate-stderr "${lab[@]}" heshare gpus --json
-	[ "$(jq -r '.gpus[].type' <<<"$output" | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
+	[ "$(jq -r '.gpus[].gpu_type' <<<"$output" | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
 	run -0 --separate-stderr "${lab[@]}" heshare gpus --yaml
 	echo "$output" >rows.yaml
-	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -r '.gpu_types[-1] | [.name, .sm_count, .memory_mib, .memory_bandwidth_gbs,
+	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -r '.gpu_types[-1] | [.gpu_type, .sm_count, .memory_mib, .memory_bandwidth_gbs,
 		.power_limit_w, .clock_default_mhz] | @text')" = '["Odd-GPU-7",46,12288,504,220,1800]' ]
 	run -0 --separate-stderr "${lab[@]}" heshare profile --jobs jobs.csv --samples 12 \
 		--warm-up 5 --window 10 --repeats 2..4 --patience 100000 \
@@ -400,7 +400,7 @@ states() {
 	heshare profiles export rows --catalogue rows.yaml
 	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles \
 		rows -o plan.json
-	[ "$(jq -r '.gpus[].type' plan.json | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
+	[ "$(jq -r '.gpus[].gpu_type' plan.json | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
 	run -0 "${lab[@]}" heshare run plan.json -c 'vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2'
 	[[ "$output" == *"3 of 3 jobs done"* ]]
 }
@@ -430,7 +430,7 @@ Odd-GPU-7 1500.0" ]
 		--policy exclusive -o plan.json
 	jq -e '[.gpus[].batches[] | [.clock_mhz, .unlocked]] == [[1500, true], [1905, true]]' plan.json
 	run -0 --separate-stderr "${lab[@]}" heshare run plan.json --json -c 'vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2'
-	jq -e '(.measured.busy_j / .planned.busy_j - 1) | fabs < 0.1' <<<"$output"
+	jq -e '(.measured.busy_energy_j / .planned.busy_energy_j - 1) | fabs < 0.1' <<<"$output"
 	[ "$(rows "SELECT count(*) FROM acts WHERE what LIKE '%the clock%'")" = 0 ]
 	# No lock is above what the GPU holds by itself.
 	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles rows \
@@ -444,10 +444,10 @@ Odd-GPU-7 1500.0" ]
 	printf 'name: odd\nnodes:\n  - name: a\n    gpus: [ { type: A, count: 2 }, { type: B, count: 2 } ]\n' >fleet.yaml
 	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare \
 		gpus --json
-	[ "$(jq -r '.gpus[].type' <<<"$output" | xargs)" = "Odd-GPU-7 Odd-GPU-7 Odd-GPU-7-24GB Odd-GPU-7-24GB" ]
+	[ "$(jq -r '.gpus[].gpu_type' <<<"$output" | xargs)" = "Odd-GPU-7 Odd-GPU-7 Odd-GPU-7-24GB Odd-GPU-7-24GB" ]
 	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare \
 		measure --json -o measured.json -- true
-	[ "$(jq -r '.gpus[].type' measured.json | xargs)" = "Odd-GPU-7 Odd-GPU-7 Odd-GPU-7-24GB Odd-GPU-7-24GB" ]
+	[ "$(jq -r '.gpus[].gpu_type' measured.json | xargs)" = "Odd-GPU-7 Odd-GPU-7 Odd-GPU-7-24GB Odd-GPU-7-24GB" ]
 	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare \
 		gpus --yaml
 	[ "$(grep -c 'list: \[300, 900, 1000, 1800\]' <<<"$output")" = 2 ]

@@ -291,11 +291,11 @@ policies() {
 	[ "$(complete_words heshare plan --prefer = e)" = energy ]
 	[ "$(complete_words heshare predict --gpu A100-SXM-8)" = A100-SXM-80 ]
 	[ "$(complete_words heshare model re | sort)" = \
-	  "$("$HESHARE" model --list --json | jq -r '.workloads[].name | select(startswith("re"))' | sort)" ]
+	  "$("$HESHARE" model --list --json | jq -r '.workloads[].workload | select(startswith("re"))' | sort)" ]
 	[ "$(complete_words heshare model resnet1)" = $'resnet152\nresnet101\nresnet18\nresnet18-jetson' ]
 	touch resnet5.csv
 	[ "$(complete_words heshare predict resnet5.)" = resnet5.csv ]
-	[ "$(complete_words heshare model --gpu '')" = "$("$HESHARE" gpus --types --json | jq -r '.gpu_types[].name')" ]
+	[ "$(complete_words heshare model --gpu '')" = "$("$HESHARE" gpus --types --json | jq -r '.gpu_types[].gpu_type')" ]
 	[ "$(complete_words heshare trace --format '')" = "$("$HESHARE" trace --list --json | jq -r '.formats[] | select(.kind == "log").name')" ]
 	for name in $(policies); do
 		"$HESHARE" simulate no-jobs --policy "$name" 2>&1 | grep -q no-jobs

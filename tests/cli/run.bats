@@ -116,14 +116,14 @@ once() { # every job left its line once
 	jq -e '.jobs_done == 8 and .state == "done" and .repeated == 0 and (.jobs | length) == 8 and (.gpus | length) == 2' <<<"$output"
 	jq -e '[.jobs[] | .state == "done" and .attempts == 1 and .attributed_j > 0 and .end_s > .start_s] | all' <<<"$output"
 	# Parts of the meter's joules: jobs' sum to those of their GPUs.
-	jq -e '([.jobs[].attributed_j] | add) as $j | ([.gpus[].busy_j] | add) as $g | ($j / $g - 1) | fabs < 0.01' <<<"$output"
+	jq -e '([.jobs[].attributed_j] | add) as $j | ([.gpus[].busy_energy_j] | add) as $g | ($j / $g - 1) | fabs < 0.01' <<<"$output"
 	# One job at a time: each GPU ends after the sum of its jobs.
 	jq -e --slurpfile p batches.json '([.jobs[].attributed_j] | add) as $j |
 		([$p[0].jobs[] | {(.id): .iterations}] | add) as $n |
 		([.jobs | group_by(.gpu)[] | map($n[.job] * 1e-3) | add] | max) as $last |
 		.baseline | .by_profiles == 8 and .by_model == 0 and .jobs_done == 8 and
 		(.jobs_j - 1400 | fabs) < 1e-3 and (.measured_jobs_j / $j - 1 | fabs) < 1e-6 and
-		(.makespan_s - $last | fabs) < 1e-6 and .avg_jct_s > 0 and .avg_jct_s < $last and .fleet_j > 1400' <<<"$output"
+		(.makespan_s - $last | fabs) < 1e-6 and .avg_jct_s > 0 and .avg_jct_s < $last and .fleet_energy_j > 1400' <<<"$output"
 	[[ "$output" != *left:* ]]
 	grep -q "heshare: 1500 iterations" batches.run/a.log
 	[ "$(find batches.run -name '*.status' | wc -l)" = 0 ]
@@ -225,8 +225,8 @@ once() { # every job left its line once
 	jq -e '.jobs[] | select(.job == "c").failure | .log == "'"$PWD"'/p.run/c.log" and .last_lines[2] == "four \\xff"' p.run/report.json
 	# What is compared is the part of the plan that was done.
 	[[ "$output" == *"the 4 jobs that are done, against their part of the plan"* ]]
-	jq -e '([.jobs[] | select(.state == "done").planned_j] | add) as $j | (.part.busy_j / $j - 1 | fabs) < 0.001 and .part.busy_j < .planned.busy_j
-		and .part.fleet_j == null' p.run/report.json
+	jq -e '([.jobs[] | select(.state == "done").planned_j] | add) as $j | (.part.busy_energy_j / $j - 1 | fabs) < 0.001 and .part.busy_energy_j < .planned.busy_energy_j
+		and .part.fleet_energy_j == null' p.run/report.json
 }
 
 @test "a job that takes too long is ended" {
@@ -523,7 +523,7 @@ uuid_of() {
 	together
 	lab 20 bash -c 'heshare run three.json --jobs batches.run --json -c "$gated" & sh await 3; vgpu-fault 0:sensor-gap; : >go-a; : >go-c
 		while [ "$(wc -l <marks)" -lt 2 ]; do sleep 0.2; done; sleep 2; vgpu-fault 0:clear; sleep 2; : >go-e; wait $!'
-	jq -e '.jobs_done == 3 and .longest_gap_s > 1 and .gpus[0].busy_j > 1000 and .measured.busy_j > 1000' <<<"$output"
+	jq -e '.jobs_done == 3 and .longest_gap_s > 1 and .gpus[0].busy_energy_j > 1000 and .measured.busy_energy_j > 1000' <<<"$output"
 	jq -e '[.jobs[] | .attributed_j == null] | all' <<<"$output"
 }
 

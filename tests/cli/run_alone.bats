@@ -76,7 +76,7 @@ lab() { # SPEED COMMAND...
 
 @test "a job that is one client too many for MPS is tried again alone, and the other is named" {
 	sed -i 's/T4/A100-SXM-80/' one.yaml
-	jq '(.gpus[] | .type) = "A100-SXM-80" | (.gpus[].batches[].clock_mhz) = 1410 | (.jobs[] | select(.id == "server")).memory_mib = 70000' both.json >many.json
+	jq '(.gpus[] | .gpu_type) = "A100-SXM-80" | (.gpus[].batches[].clock_mhz) = 1410 | (.jobs[] | select(.id == "server")).memory_mib = 70000' both.json >many.json
 	cat >job <<-'END'
 		[ $HESHARE_JOB = train ] || { . ./workers 49 mobilenetv2 1; exit; }
 		until [ -e full ]; do sleep 1; done

@@ -43,7 +43,7 @@ lab() { # SPEED COMMAND...
 		jq '[.jobs[] | .attributed_j / .planned_j / (.end_s - .start_s) * (.planned_end_s - .planned_start_s) - 1]' <<<"$output" >off
 		cat off
 		jq -e 'map(fabs) | add / length < 0.08 and all(. < 0.15)' off
-		jq -e '([.jobs[].planned_j] | add) / .planned.busy_j - 1 | fabs < 0.001' \
+		jq -e '([.jobs[].planned_j] | add) / .planned.busy_energy_j - 1 | fabs < 0.001' \
 			<<<"$output"
 	done
 }
@@ -62,7 +62,7 @@ lab() { # SPEED COMMAND...
 	[ "$status" -eq 0 ]
 	jq -e '([.jobs[].end_s] | add) as $m | ([.jobs[].planned_end_s] | add) as $p | [$m, $p] | debug |
 		($m / $p - 1 | fabs < 0.1)' <<<"$output"
-	jq -e '.energy.jobs_j / .planned.busy_j - 1 | debug | fabs < 0.1' <<<"$output"
+	jq -e '.energy.jobs_j / .planned.busy_energy_j - 1 | debug | fabs < 0.1' <<<"$output"
 	jq -e '[.jobs[] | .attributed_j / .planned_j] | debug | all(. > 0.8 and . < 1.25)' <<<"$output"
 	# What such a run teaches is of the work: of a job alone its profile's values.
 	grep '^id\|gpt2' jobs.csv >one.csv
@@ -101,10 +101,10 @@ lab() { # SPEED COMMAND...
 		until [ "$(cat open.run/*.log 2>/dev/null | wc -l)" -gt 3 ]; do sleep 1; done
 		vgpu-fault 0:energy=frozen 1:energy=reset; wait $!'
 	[ "$status" -eq 0 ]
-	jq -c '.left_out, (.gpus[] | [.busy_j, .planned_j, .busy_s, .planned_busy_s])' report.json
+	jq -c '.left_out, (.gpus[] | [.busy_energy_j, .planned_busy_energy_j, .busy_s, .planned_busy_s])' report.json
 	jq -e '.left_out == ["the energy counter while it stood still", "the energy counter where it went back"]' report.json
 	# As power: jobs also take the time that their processes need to start.
-	jq -e '.gpus | all(.busy_j / .planned_j / .busy_s * .planned_busy_s - 1 | fabs < 0.15)' report.json
+	jq -e '.gpus | all(.busy_energy_j / .planned_busy_energy_j / .busy_s * .planned_busy_s - 1 | fabs < 0.15)' report.json
 }
 
 # Outside of its meter's time a run has GPUs at idle power: while it starts, and before its guard

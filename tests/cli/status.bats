@@ -107,7 +107,7 @@ once() { # JOBS: each of these left its line once
 	# Energy so far only rises, up to that of the report.
 	jq -e --slurpfile going going.json --slurpfile done done.json -n \
 		'$done[0].runs[0].energy_j > $going[0].runs[0].energy_j'
-	jq -e --slurpfile done done.json '.measured.fleet_j == $done[0].runs[0].energy_j' \
+	jq -e --slurpfile done done.json '.measured.fleet_energy_j == $done[0].runs[0].energy_j' \
 		open.run/report.json
 	[ ! -e open.run/live.json ]
 }
@@ -294,7 +294,7 @@ once() { # JOBS: each of these left its line once
 	[[ "$output" == "2 jobs added to run 1"*"heshare run: new jobs run alone, behind those that wait: the plan is that of a program, which plans once"$'\n'*"2 jobs added to run 2" ]]
 	[ "$(sqlite3 store.db "SELECT sm_pct FROM run_jobs WHERE run_id = 1 AND job IN ('x', 'y')" | xargs)" = "100 100" ]
 	# What a GPU did includes jobs without planned times: the plan has nothing to compare it with.
-	jq -e '.jobs as $jobs | .gpus | all(.gpu as $g | (.planned_busy_s == null and .planned_j == null) ==
+	jq -e '.jobs as $jobs | .gpus | all(.gpu as $g | (.planned_busy_s == null and .planned_busy_energy_j == null) ==
 		([$jobs[] | select(.gpu == $g and .planned_start_s == null)] != [] or .busy_s == 0))' first.run/report.json
 	once aabbccddeexxyy
 }
@@ -347,5 +347,5 @@ once() { # JOBS: each of these left its line once
 	jq -e '.jobs_done == 11 and .jobs_added == 6' out
 	# Each knew of those before: equal jobs did not all get one place.
 	jq -e '[.jobs[] | select(.job | startswith("x")) | [.gpu, .planned_start_s]] | length == 3 and (unique | length) > 1' out
-	jq -e '.planned.fleet_j >= .planned.busy_j' out
+	jq -e '.planned.fleet_energy_j >= .planned.busy_energy_j' out
 }

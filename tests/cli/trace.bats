@@ -117,7 +117,7 @@ need_data() {
 	[ "$(cut -d, -f2 jobs.csv | tr '\n' ' ')" = "arrival_s 0 4.5 10 " ]
 	[ "$("$HESHARE" trace log.csv -n 0 --columns $columns --drop -o jobs.csv --json |
 		jq -c '[.rows, .jobs.drawn, .runtime_limits.max_s, .invented.workloads, .arrivals, .unknown_workload]')" = \
-		'[{"read":5,"without_gpu_or_run":1,"skipped_by":{"step":0,"without_gpu":0,"gpus_missing":0,"without_runtime":1,"without_arrival":0},"several_gpus":1,"shorter":1,"longer":1,"kept":1},1,6082,1,"poisson","mynet"]' ]
+		'[{"read":5,"skipped":1,"skipped_by":{"step":0,"without_gpu":0,"gpus_missing":0,"without_runtime":1,"without_arrival":0},"several_gpus":1,"shorter":1,"longer":1,"kept":1},1,6082,1,"poisson","mynet"]' ]
 	[ "$(wc -l <jobs.csv)" -eq 2 ]
 }
 

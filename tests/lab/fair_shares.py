@@ -187,11 +187,11 @@ class Cases:
             now = self.arbiter.tenants()
             known = all(
                 t.name in now
-                and now[t.name]["slice_ms"] > 0
+                and now[t.name]["slice_s"] > 0
                 and now[t.name]["power_source"] != "assumed"
                 for t in tenants
             )
-            return [now[t.name]["slice_ms"] for t in tenants] if known else None
+            return [now[t.name]["slice_s"] for t in tenants] if known else None
 
         def quiet():
             first, before = slices(), look()
@@ -215,7 +215,7 @@ class Cases:
         until = start + seconds
         while time.monotonic() < until:
             now = self.arbiter.tenants()
-            slices.append([now[t.name]["slice_ms"] for t in tenants])
+            slices.append([now[t.name]["slice_s"] for t in tenants])
             time.sleep(min(0.25, max(0.0, until - time.monotonic())))
         after, end = look(), time.monotonic()
         used = [after[t.pid] - before[t.pid] for t in tenants]

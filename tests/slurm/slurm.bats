@@ -113,7 +113,7 @@ joules_sum() {
 	once 60
 	clean
 	joules_sum
-	jq -e '.jobs_done == 60 and .state == "done" and .rounds == 1 and (.gpus | length) == 3 and ([.gpus[].type] | unique | length) == 3' $report
+	jq -e '.jobs_done == 60 and .state == "done" and .rounds == 1 and (.gpus | length) == 3 and ([.gpus[].gpu_type] | unique | length) == 3' $report
 	jq -e '[.jobs[] | .state == "done" and .attempts == 1 and .attributed_j > 0] | all' $report
 	# What the nodes' reports say.
 	jq -es '(map(.energy.meter_j) | add)' jobs.pilot/plan.run/n?/report.json >nodes_j

@@ -296,6 +296,8 @@ TEST_WITH(an_error_names_file_and_json_path, setup, teardown)
 		{ "\"j2\"", "\"jx\"", -ENOENT, "gpus[0].batches[1].jobs[0].job: no job \"jx\"" },
 		{ "\"a/1\"", "\"a/7\"", -ENOENT, "gpus[1].gpu: no GPU \"a/7\" in fleet test" },
 		{ "\"V100-SXM2-32\"", "\"T4\"", -EINVAL,
+		  "gpus[2].gpu_type: b/0 is a V100-SXM2-32 in the fleet, not a T4" },
+		{ "\"gpu_type\": \"V100-SXM2-32\"", "\"type\": \"T4\"", -EINVAL,
 		  "gpus[2].type: b/0 is a V100-SXM2-32 in the fleet, not a T4" },
 		{ "\"heshare-plan\"", "\"plan\"", -EINVAL, "format: not \"heshare-plan\"" },
 		{ "\"version\": 4", "\"version\": 5", -EINVAL, "version: 5 is outside 1 to 4" },
@@ -554,9 +556,10 @@ TEST_WITH(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown)
 		  "jobs[0]: command: not a text", -EINVAL },
 		{ "\"workload\": \"net\"", "\"progress\": \"1\", \"workload\": \"net\"",
 		  "jobs[0]: progress: \"1\": byte 1: it has no group", -EINVAL },
-		{ "\"type\": \"T4\"", "\"type\": \"T5\"", "gpus[0]: ", -ENOENT },
-		{ "\"type\": \"T4\"", "\"kind\": \"T4\"",
-		  "gpus[0]: type: missing: GPU a/0 needs its type, such as", -EINVAL },
+		{ "\"gpu_type\": \"T4\"", "\"gpu_type\": \"T5\"", "gpus[0]: ", -ENOENT },
+		{ "\"gpu_type\": \"T4\"", "\"type\": \"T5\"", "gpus[0]: ", -ENOENT },
+		{ "\"gpu_type\": \"T4\"", "\"kind\": \"T4\"",
+		  "gpus[0]: gpu_type: missing: GPU a/0 needs its type, such as", -EINVAL },
 		{ "\"gpus\": [", "\"gpu\": [", "gpus: missing", -EINVAL },
 	};
 	struct bench *b = *state;

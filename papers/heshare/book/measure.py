@@ -519,7 +519,7 @@ def abilities(book):
         "resnet50",
     }
     who = ["pwr", "muserve", "morak", "heshare:balanced"]
-    defaults = {g["name"]: g["clock_default_mhz"] for g in book.run("gpus", "--types", "--json")["gpu_types"]}
+    defaults = {g["gpu_type"]: g["clock_default_mhz"] for g in book.run("gpus", "--types", "--json")["gpu_types"]}
     rows, values, jobs = [], {}, []
     for draw in range(1, 6):
         path = book.folder / f"apart-{draw}.csv"
@@ -580,7 +580,7 @@ def features(book):
 
 def hardware(book):
     """Table III."""
-    types = {g["name"]: g for g in book.run("gpus", "--types", "--json")["gpu_types"]}
+    types = {g["gpu_type"]: g for g in book.run("gpus", "--types", "--json")["gpu_types"]}
     rows, same = [], 0
     for gpu, (sms, watts, gb) in PAPER_HARDWARE.items():
         ours = types[TYPES[gpu]]
@@ -608,7 +608,7 @@ def workloads(book):
     listed = [w for w in book.run("model", "--list", "--json")["workloads"] if w.get("testbed")]
     return {
         "columns": ["workload", "load", "fitted on"],
-        "rows": [[w["name"], w["load"], w["origin"]] for w in listed],
+        "rows": [[w["workload"], w["load"], w["origin"]] for w in listed],
         "values": {
             "workloads": len(listed),
             "fitted": sum(w["origin"] != "derived" for w in listed),

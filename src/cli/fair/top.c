@@ -122,6 +122,9 @@ static double percent(double part, double whole)
 
 static void tenant_row(struct table *t, const struct fair_tenant_row *r, const struct shares *all)
 {
+	char slice[32];
+
+	snprintf(slice, sizeof(slice), "%.1f", (double)r->slice_ns * 1e-6);
 	const struct cell row[] = {
 		cell_text("tenant", "tenant", r->tenant),
 		cell_key(cell_count("uid", "uid", r->uid)),
@@ -129,7 +132,7 @@ static void tenant_row(struct table *t, const struct fair_tenant_row *r, const s
 		cell_count("pid", NULL, r->pid),
 		cell_text("state", "state", word(states, N(states), r->state)),
 		cell_real("weight", "weight", -4, r->weight),
-		cell_real("slice_ms", "slice ms", 1, (double)r->slice_ns * 1e-6),
+		cell_shown(cell_real("slice_s", "slice ms", 0, (double)r->slice_ns * 1e-9), slice),
 		cell_shown(cell_count("clock_mhz", "MHz", r->clock_mhz), r->clock_mhz ? NULL : "-"),
 		cell_real("power_w", "W", 1, r->power_w),
 		cell_text("power_source", "power", word(sources, N(sources), r->power_source)),
@@ -174,7 +177,7 @@ static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 	return json_pack(
 		"{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:s, s:o, s:o, s:o}",
 		"uuid", uuid, "name", g->name, "policy", g->policy, "phi", g->phi, "phi_fair",
-		g->phi_fair, "interval_ms", (double)g->interval_ns * 1e-6, "age_s",
+		g->phi_fair, "interval_s", (double)g->interval_ns * 1e-9, "age_s",
 		(double)g->age_ns * 1e-9, "wanted_s", (double)g->wanted_ns * 1e-9, "used_s",
 		(double)g->used_ns * 1e-9, "leases", (json_int_t)g->leases, "clock_changes",
 		(json_int_t)g->clock_changes, "energy_j",

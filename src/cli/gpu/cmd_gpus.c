@@ -54,14 +54,16 @@ static json_t *clocks_json(const struct hes_gpu_type *g)
 	return clocks;
 }
 
-static void type_row(struct table *t, const char *heading, const char *name,
-		     const struct hes_gpu_type *g)
+/* @param gpu  of this type; NULL: a row of types */
+static void type_row(struct table *t, const struct hes_gpu *gpu, const struct hes_gpu_type *g)
 {
 	char clocks[32];
 
 	snprintf(clocks, sizeof(clocks), "%u-%u", g->clocks_mhz[0], g->clock_default_mhz);
 	const struct cell row[] = {
-		cell_text("name", heading, name),
+		cell_text(gpu ? "gpu" : NULL, gpu ? "gpu" : NULL, gpu ? gpu->name : NULL),
+		cell_text(gpu ? "node" : NULL, NULL, gpu ? gpu->node : NULL),
+		cell_text("gpu_type", gpu ? NULL : "type", g->name),
 		cell_count("sm_count", "SMs", g->sm_count),
 		cell_count("memory_mib", "MiB", g->memory_mib),
 		cell_count("memory_bandwidth_gbs", "GB/s", g->memory_bandwidth_gbs),
@@ -80,22 +82,8 @@ static int list_types(const struct hes_catalogue *c, bool json)
 	struct table t = { 0 };
 
 	for (size_t i = 0; i < c->n; i++)
-		type_row(&t, "type", c->types[i].name, &c->types[i]);
+		type_row(&t, NULL, &c->types[i]);
 	return cli_table_out(&t, "heshare-gpu-types", "gpu_types", json);
-}
-
-/* A GPU has its type as an object in JSON. */
-static void gpu_row(struct table *t, const struct hes_gpu *g)
-{
-	struct table type = { 0 };
-
-	type_row(&type, "type", g->type->name, g->type);
-	const struct cell row[] = {
-		cell_text("name", NULL, g->name),
-		cell_text("node", NULL, g->node),
-		cell_json("type", table_object(&type)),
-	};
-	TABLE_ROW(t, row);
 }
 
 static int list_fleet(const struct hes_fleet *f, bool json)
@@ -103,10 +91,7 @@ static int list_fleet(const struct hes_fleet *f, bool json)
 	struct table t = { 0 };
 
 	for (size_t i = 0; i < f->n; i++)
-		if (json)
-			gpu_row(&t, &f->gpus[i]);
-		else
-			type_row(&t, "gpu", f->gpus[i].name, f->gpus[i].type);
+		type_row(&t, &f->gpus[i], f->gpus[i].type);
 	return cli_table_out(&t, "heshare-fleet", "gpus", json);
 }
 

@@ -84,10 +84,13 @@ static void gpu_row(struct table *t, const struct gpus_seen *s, const struct hes
 {
 	const struct hes_device_info *b = &s->info;
 	const struct hes_reading *r = &s->reading;
+	char busy[16];
+
+	snprintf(busy, sizeof(busy), "%u", (unsigned)r->busy_pct);
 	const struct cell row[] = {
-		cell_count("index", "GPU", (int64_t)s->index),
+		cell_count("gpu", "GPU", (int64_t)s->index),
 		cell_text("name", "name", b->name),
-		cell_text("type", "type", *b->type ? b->type : NULL),
+		cell_text("gpu_type", "type", *b->type ? b->type : NULL),
 		cell_if(b->memory_bytes,
 			cell_count("memory_mib", "MiB", (int64_t)(b->memory_bytes / MIB))),
 		cell_if(r->has & HES_HAS_MEMORY, cell_real("memory_used_mib", "used", 0,
@@ -99,7 +102,7 @@ static void gpu_row(struct table *t, const struct gpus_seen *s, const struct hes
 		cell_if(r->has & HES_HAS_TEMPERATURE,
 			cell_count("temperature_c", "C", r->temperature_c)),
 		cell_if(r->has & HES_HAS_UTILISATION,
-			cell_count("busy_pct", "busy %", r->busy_pct)),
+			cell_shown(cell_real("busy", "busy %", 0, r->busy_pct / 100.0), busy)),
 		cell_text("uuid", "UUID", b->uuid),
 		cell_text("bus", NULL, b->bus),
 		cell_json("can", can_json(b)),

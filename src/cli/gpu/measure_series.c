@@ -136,7 +136,7 @@ json_t *series_json(const struct measured_series *s, int status)
 		json_array_append_new(
 			gpus, json_pack("{s:I, s:s, s:s, s:o, s:o}", "gpu", (json_int_t)b->index,
 					"name", b->info.name, "uuid", b->info.uuid, "energy_j",
-					spread_json(spread_of(s, g, JOULES)), "mean_w",
+					spread_json(spread_of(s, g, JOULES)), "power_w",
 					spread_json(spread_of(s, g, WATTS))));
 	}
 	for (size_t i = 0; i < s->n_runs; i++)
@@ -144,7 +144,7 @@ json_t *series_json(const struct measured_series *s, int status)
 	return json_pack("{s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "requested",
 			 (json_int_t)s->requested, "warmup", (json_int_t)s->warmup, "exit_status",
 			 status, "seconds", spread_json(spread_of(s, SIZE_MAX, SECONDS)),
-			 "energy_j", spread_json(spread_of(s, SIZE_MAX, JOULES)), "mean_w",
+			 "energy_j", spread_json(spread_of(s, SIZE_MAX, JOULES)), "power_w",
 			 spread_json(spread_of(s, SIZE_MAX, WATTS)), "gpus", gpus, "runs", runs);
 }
 
@@ -165,7 +165,7 @@ void series_csv(FILE *f, const struct measured_series *s)
 				cell_real("seconds", NULL, 0, s->runs[i].seconds),
 				cell_count("exit_status", NULL, s->runs[i].status),
 				cell_if(known, cell_real("energy_j", NULL, 0, b->m.energy_j)),
-				cell_if(known, cell_real("mean_w", NULL, 0, b->m.mean_w)),
+				cell_if(known, cell_real("power_w", NULL, 0, b->m.mean_w)),
 				cell_if(b->m.peak_w > 0, cell_real("peak_w", NULL, 0, b->m.peak_w)),
 				cell_if(b->m.clock_s > 0,
 					cell_real("mean_clock_mhz", NULL, 0, b->m.clock_mhz)),

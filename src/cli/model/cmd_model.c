@@ -130,7 +130,7 @@ static int list(const struct hes_model *m, const struct hes_catalogue *c, bool j
 		const struct hes_workload *w = hes_model_workload_at(m, i);
 		const char *load = w->testbed ? hes_load_class_name(w->load) : NULL;
 		const struct cell row[] = {
-			cell_text("name", "workload", w->name),
+			cell_text("workload", "workload", w->name),
 			cell_text("framework", "framework", w->framework),
 			cell_flag("testbed", NULL, w->testbed),
 			cell_shown(cell_text("load", "load", load), load ? load : ""),
@@ -142,7 +142,7 @@ static int list(const struct hes_model *m, const struct hes_catalogue *c, bool j
 	for (size_t i = 0; i < c->n; i++) {
 		const char *origin = hes_model_gpu_origin(m, c->types[i].name);
 		const struct cell row[] = {
-			cell_text("type", "GPU type", c->types[i].name),
+			cell_text("gpu_type", "GPU type", c->types[i].name),
 			cell_text("origin", "fitted on", origin),
 		};
 
@@ -224,12 +224,13 @@ static int print_instant(const struct hes_gpu_type *g, const char *origin,
 	struct table jobs = jobs_table(r, rates, n);
 
 	if (json)
-		return cli_print_json(
-			"heshare-model",
-			json_pack("{s:s, s:s, s:I, s:b, s:f, s:o, s:o*}", "gpu", g->name, "origin",
-				  origin, "clock_mhz", (json_int_t)now->clock_mhz, "throttled",
-				  now->throttled, "power_w", now->power_mw * 1e-3, "jobs",
-				  table_json(&jobs), "fitted", cli_fits_json(fits->v, fits->n)));
+		return cli_print_json("heshare-model",
+				      json_pack("{s:s, s:s, s:I, s:b, s:f, s:o, s:o*}", "gpu_type",
+						g->name, "origin", origin, "clock_mhz",
+						(json_int_t)now->clock_mhz, "throttled",
+						now->throttled, "power_w", now->power_mw * 1e-3,
+						"jobs", table_json(&jobs), "fitted",
+						cli_fits_json(fits->v, fits->n)));
 	printf("%s at %u MHz%s: %.1f W (modelled)\n\n", g->name, now->clock_mhz,
 	       now->throttled ? ", held by its power limit" : "", now->power_mw / 1e3);
 	cli_print_table(&jobs, stdout, 0);

@@ -14,7 +14,7 @@ static json_t *jobs_json(const struct partition_fleet *t, const struct hes_parti
 
 	for (uint32_t i = 0; i < g->n; i++)
 		json_array_append_new(jobs,
-				      json_pack("{s:s, s:i, s:f}", "id", t->jobs.v[g->job[i]].id,
+				      json_pack("{s:s, s:i, s:f}", "job", t->jobs.v[g->job[i]].id,
 						"sm_pct", (int)g->split.sm_pct[i], "throughput",
 						g->split.estimate.rate[i]));
 	return jobs;

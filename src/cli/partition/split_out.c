@@ -269,8 +269,9 @@ static json_t *split_json(const struct partition_answer *a, const struct hes_spl
 	}
 	return json_pack("{s:o, s:i, s:o, s:o, s:f, s:f, s:[f,f], s:b}", "sm_pct", shares,
 			 "clock_mhz", (int)clock_mhz, "throughput", rates, "normalized", normalized,
-			 "power_w", s->estimate.power_w, "per_watt", s->per_watt, "interval",
-			 s->per_watt * s->low, s->per_watt * s->high, "floors_kept", s->allowed);
+			 "power_w", s->estimate.power_w, "per_watt", s->per_watt,
+			 "per_watt_interval", s->per_watt * s->low, s->per_watt * s->high,
+			 "floors_kept", s->allowed);
 }
 
 static json_t *maybe_split(const struct partition_answer *a, const struct hes_split *s,
@@ -297,10 +298,11 @@ json_t *partition_json(const struct partition_answer *a)
 					      split_json(a, &a->splits[c].v[i], a->clocks_mhz[c]));
 	}
 	model = json_pack("{s:s, s:I, s:b, s:f, s:o, s:o}", "points", a->what, "co_runs",
-			  (json_int_t)m->sets, "learnt", m->learnt, "coverage", m->coverage,
-			  "throughput_error", cli_json_maybe(!isnan(m->rate_error), m->rate_error),
-			  "power_error", cli_json_maybe(!isnan(m->power_error), m->power_error));
-	out = json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "gpu", a->g->name,
+			  (json_int_t)m->sets, "learnt", m->learnt, "coverage_pct",
+			  100 * m->coverage, "throughput_error",
+			  cli_json_maybe(!isnan(m->rate_error), m->rate_error), "power_error",
+			  cli_json_maybe(!isnan(m->power_error), m->power_error));
+	out = json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "gpu_type", a->g->name,
 			"objective", hes_partition_objectives[a->objective], "jobs", jobs, "splits",
 			splits, "best", best, "equal", maybe_split(a, &a->equal, a->equal_mhz),
 			"turns", maybe_split(a, &a->turns, a->turns_mhz), "given",

@@ -199,7 +199,7 @@ static int print_result(const struct profile_opts *o, const struct profile_sessi
 				"failed", (json_int_t)r->failed, "left", (json_int_t)r->left,
 				"uncertain", (json_int_t)r->uncertain, "starts",
 				(json_int_t)r->starts, "ahead", (json_int_t)r->ahead, "stopped",
-				r->stopped, "clocks_refused", r->clocks_refused, "rows",
+				r->stopped, "clocks_refused", r->clocks_refused, "points",
 				(json_int_t)s->points_new, "profiles", (json_int_t)d->profiles_new,
 				"samples", (json_int_t)d->samples_new, "gpu_s",
 				cli_json_maybe(isfinite(r->cost.gpu_s), r->cost.gpu_s), "energy_j",

@@ -96,7 +96,7 @@ static int print_json(const struct drift_report *r, uint64_t last)
 	snprintf(crc, sizeof(crc), "%08x", r->of.crc);
 	return cli_print_json("heshare-profiles-drift",
 			      json_pack("{s:{s:s, s:s, s:I}, s:I, s:f, s:f, s:o, s:b}", "predictor",
-					"crc", crc, "name", r->of.name, "rows",
+					"checksum", crc, "name", r->of.name, "rows",
 					(json_int_t)r->of.rows, "last", (json_int_t)last,
 					"due_ratio", HES_DRIFT_RATIO, "due_chance",
 					HES_DRIFT_CHANCE, "groups", table_json(&groups), "retrain",

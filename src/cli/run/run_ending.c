@@ -112,7 +112,7 @@ static json_t *baseline_json(const struct run_baseline *b, const struct hes_stor
 		"jobs_j", cli_json_maybe(b->energies, (double)b->alone_mj * 1e-3),
 		"measured_jobs_j", cli_json_maybe(b->energies, (double)b->measured_mj * 1e-3),
 		"avg_jct_s", cli_json_maybe(b->has_times, b->alone.avg_jct_us * 1e-6), "makespan_s",
-		cli_json_maybe(b->has_times, (double)b->alone.makespan_us * 1e-6), "fleet_j",
+		cli_json_maybe(b->has_times, (double)b->alone.makespan_us * 1e-6), "fleet_energy_j",
 		cli_json_maybe(b->has_times, (double)b->alone.fleet_energy_mj * 1e-3), "profiling",
 		p ? cli_known_profiling_json(p) : json_null());
 }

@@ -71,14 +71,15 @@ static struct table gpus_table(const struct hes_run_report *r)
 		const bool planned = g->planned_busy_us > 0;
 		const struct cell row[] = {
 			cell_text("gpu", "GPU", g->gpu),
-			cell_text("type", "type", g->gpu_type),
+			cell_text("gpu_type", "type", g->gpu_type),
 			cell_text("uuid", NULL, g->uuid),
 			cell_if(g->measured, cell_time("busy_s", "busy", (double)g->busy_us)),
 			cell_if(planned, cell_time("planned_busy_s", "planned busy",
 						   (double)g->planned_busy_us)),
-			cell_if(g->measured, cell_energy("busy_j", "energy", (double)g->busy_mj)),
-			cell_if(planned,
-				cell_energy("planned_j", "planned energy", (double)g->planned_mj)),
+			cell_if(g->measured,
+				cell_energy("busy_energy_j", "energy", (double)g->busy_mj)),
+			cell_if(planned, cell_energy("planned_busy_energy_j", "planned energy",
+						     (double)g->planned_mj)),
 			cell_if(g->measured, cell_energy("idle_j", "idle", (double)g->idle_mj)),
 		};
 
@@ -272,7 +273,7 @@ static json_t *power_cap_json(const struct hes_run_report *r)
 {
 	if (!r->cap_mw)
 		return json_null();
-	return json_pack("{s:f, s:o, s:o, s:I}", "cap_w", (double)r->cap_mw * 1e-3, "peak_w",
+	return json_pack("{s:f, s:o, s:o, s:I}", "power_cap_w", (double)r->cap_mw * 1e-3, "peak_w",
 			 cli_json_maybe(r->run.peak_mw > 0, (double)r->run.peak_mw * 1e-3),
 			 "over_s", seconds(r->run.peak_mw > 0, r->run.over_cap_us), "jobs_held",
 			 (json_int_t)r->waited_power);
@@ -282,8 +283,9 @@ static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
 {
 	return json_pack("{s:o, s:o, s:o, s:o}", "avg_jct_s",
 			 seconds(any, (int64_t)llround(t->avg_jct_us)), "makespan_s",
-			 seconds(any, t->makespan_us), "busy_j", joules(energy, t->busy_energy_mj),
-			 "fleet_j", joules(energy && t->fleet_energy_mj, t->fleet_energy_mj));
+			 seconds(any, t->makespan_us), "busy_energy_j",
+			 joules(energy, t->busy_energy_mj), "fleet_energy_j",
+			 joules(energy && t->fleet_energy_mj, t->fleet_energy_mj));
 }
 
 json_t *run_report_json(const struct hes_run_report *r)

@@ -108,7 +108,7 @@ static struct table gpus_table(const struct run_view *v)
 		const struct hes_run_live_gpu *now = v->has_power && live ? live : &none;
 		const struct cell row[] = {
 			cell_text("gpu", "GPU", g->gpu),
-			cell_text("type", NULL, g->gpu_type),
+			cell_text("gpu_type", NULL, g->gpu_type),
 			cell_text("uuid", NULL, g->uuid),
 			cell_if(now->has_power, cell_real("power_w", "W", 0, now->power_w)),
 			cell_if(now->clock_mhz, cell_count("clock_mhz", "MHz", now->clock_mhz)),

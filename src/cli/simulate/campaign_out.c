@@ -211,8 +211,8 @@ static json_t *fleet_json(const struct hes_fleet *f)
 	json_t *gpus = json_array();
 
 	for (size_t g = 0; g < f->n; g++)
-		json_array_append_new(gpus, json_pack("{s:s, s:s}", "name", f->gpus[g].name, "type",
-						      f->gpus[g].type->name));
+		json_array_append_new(gpus, json_pack("{s:s, s:s}", "gpu", f->gpus[g].name,
+						      "gpu_type", f->gpus[g].type->name));
 	return json_pack("{s:s, s:o}", "name", f->name, "gpus", gpus);
 }
 

@@ -55,7 +55,7 @@ void sweep_print(const struct campaign_sweep *w)
 
 json_t *sweep_json(const struct campaign_sweep *w)
 {
-	const char *const value = w->policy->limits_power ? "limit_w" : "clock_mhz";
+	const char *const value = w->policy->limits_power ? "power_limit_w" : "clock_mhz";
 	json_t *curves = json_array();
 	char option[400];
 

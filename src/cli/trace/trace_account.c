@@ -176,8 +176,8 @@ json_t *trace_account_json(const struct trace_result *t)
 						(double)t->options->max_runtime_us / 1e6)
 				    : json_null();
 	json_t *rows = json_pack("{s:I, s:I, s:o, s:I, s:I, s:I, s:I}", "read", (json_int_t)a->rows,
-				 "without_gpu_or_run", (json_int_t)trace_skipped(a->skipped),
-				 "skipped_by", trace_skipped_json(a->skipped), "several_gpus",
+				 "skipped", (json_int_t)trace_skipped(a->skipped), "skipped_by",
+				 trace_skipped_json(a->skipped), "several_gpus",
 				 (json_int_t)a->several_gpus, "shorter", (json_int_t)a->shorter,
 				 "longer", (json_int_t)a->longer, "kept", (json_int_t)a->kept);
 	json_t *jobs = json_pack("{s:I, s:I, s:I}", "drawn", (json_int_t)a->jobs, "raised",

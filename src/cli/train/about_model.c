@@ -83,7 +83,7 @@ static int predictor_json(const struct hes_predictor_info *a, uint32_t checksum)
 		"heshare-predictor",
 		json_pack("{s:I, s:I, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o}", "trees",
 			  (json_int_t)a->options.trees, "nodes", (json_int_t)a->nodes, "seed",
-			  seed_json(a->options.seed), "rows", (json_int_t)a->rows, "rows_crc",
+			  seed_json(a->options.seed), "rows", (json_int_t)a->rows, "rows_checksum",
 			  checksum_json(a->samples_crc), "coverage_pct", 100 * a->options.coverage,
 			  "checksum", checksum_json(checksum), "gpu_types",
 			  names_json(a->types, a->n_types), "workloads",

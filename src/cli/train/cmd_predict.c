@@ -96,8 +96,8 @@ static json_t *prediction_json(const struct predict_query *q, const struct hes_k
 
 	return json_pack("{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, "
 			 "s:f, s:o, s:f, s:s, s:f}",
-			 "workload", q->task.workload, "batch_size", (int)q->task.batch_size, "gpu",
-			 q->gpu->name, "sm_pct", (int)q->setting.sm_pct, "clock_mhz",
+			 "workload", q->task.workload, "batch_size", (int)q->task.batch_size,
+			 "gpu_type", q->gpu->name, "sm_pct", (int)q->setting.sm_pct, "clock_mhz",
 			 (int)q->setting.clock_mhz, "co_runner_count", (int)q->co_runners.jobs,
 			 "iteration_us", e->iteration_us, "slowdown",
 			 e->iteration_us / q->task.iteration_us, "items_per_s", items_per_s,

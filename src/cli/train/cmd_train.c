@@ -98,7 +98,7 @@ static json_t *left_out_json(const struct train_left_out *l, const char *noun)
 		if (l->scores[i].rows)
 			json_array_append_new(
 				list, json_pack("{s:s, s:I, s:o, s:o}", noun, l->names[i], "rows",
-						(json_int_t)l->scores[i].rows, "targets",
+						(json_int_t)l->scores[i].rows, "outputs",
 						targets_json(&l->scores[i]), "coverage",
 						coverage_json(&l->scores[i].cover)));
 	return list;
@@ -121,7 +121,7 @@ static int print_json(const struct train_opts *o, const struct train_result *r)
 		r->fit_s, "noise_floor_pct", floor_pct(o));
 
 	if (doc && r->test.n) {
-		json_object_set_new(doc, "targets", targets_json(&r->scores));
+		json_object_set_new(doc, "outputs", targets_json(&r->scores));
 		json_object_set_new(doc, "coverage", coverage_json(&r->scores.cover));
 		json_object_set_new(doc, "predict",
 				    json_pack("{s:f, s:f}", "one_row_us", r->row_s * 1e6,
