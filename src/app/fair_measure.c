@@ -59,7 +59,7 @@ static int command_start(struct measuring *m, struct hes_err *err)
 	const struct hes_launch l = { .argv = m->argv,
 				      .variables = variables,
 				      .output_fd = STDERR_FILENO };
-	int rc = hes_guard_hold(m->guard, &l, &m->child, err);
+	int rc = hes_guard_fork(m->guard, &l, &m->child, err);
 
 	m->started++;
 	return rc ? rc : hes_guard_go(m->guard, &m->child, err);

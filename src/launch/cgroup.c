@@ -269,24 +269,34 @@ static long list_all(int folder, pid_t **pids, long n, int depth)
 	return n;
 }
 
-int hes_cgroup_kill(const char *folder)
+/* Write "1" into a file of a cgroup that has only processes of its job. @return 0, also if it is
+ * empty; -EPERM; -errno */
+static int act_on_jobs(int folder, const char *file)
 {
-	int fd = open_jobs(folder), rc = 0;
 	struct hes_undo_facts facts;
 	pid_t *pids = NULL;
 	long n;
+	int rc = 0;
 
-	if (fd < 0)
-		return 0;
 	hes_undo_facts_get(&facts, -1);
-	n = list_all(fd, &pids, 0, DEPTH);
+	n = list_all(folder, &pids, 0, DEPTH);
 	if (n > 0 && !hes_cgroup_may_be_killed(pids, (size_t)n, &facts))
 		rc = -EPERM;
 	else if (n > 0)
-		write_to(fd, "cgroup.kill", "1");
+		rc = write_to(folder, file, "1");
 	free(pids);
-	close(fd);
 	return rc;
+}
+
+int hes_cgroup_kill(const char *folder)
+{
+	int fd = open_jobs(folder), rc;
+
+	if (fd < 0)
+		return 0;
+	rc = act_on_jobs(fd, "cgroup.kill");
+	close(fd);
+	return rc == -EPERM ? rc : 0;
 }
 
 static void remove_below(const char *folder, int depth)
@@ -307,24 +317,37 @@ static void remove_below(const char *folder, int depth)
 	rmdir(folder);
 }
 
-/* A process leaves its cgroup a moment after it has ended. */
-static void await_empty(const char *folder)
+/* Wait while the events of a cgroup have @state. */
+static void await_other(const char *folder, const char *state, int looks)
 {
 	char path[HES_CGROUP_MAX + 32], text[256];
 	struct pollfd fd = { .events = POLLPRI };
 
 	snprintf(path, sizeof(path), "%s/cgroup.events", folder);
 	fd.fd = open(path, O_RDONLY | O_CLOEXEC);
-	for (int i = 0; fd.fd >= 0 && i < LOOKS; i++) {
+	for (int i = 0; fd.fd >= 0 && i < looks; i++) {
 		ssize_t n = pread(fd.fd, text, sizeof(text) - 1, 0);
 
 		text[n > 0 ? n : 0] = '\0';
-		if (!strstr(text, "populated 1"))
+		if (!strstr(text, state))
 			break;
 		poll(&fd, 1, LOOK_MS);
 	}
 	if (fd.fd >= 0)
 		close(fd.fd);
+}
+
+int hes_cgroup_freeze(const char *folder, bool frozen)
+{
+	int fd = open_jobs(folder), rc;
+
+	if (fd < 0)
+		return -ENOENT;
+	rc = frozen ? act_on_jobs(fd, "cgroup.freeze") : write_to(fd, "cgroup.freeze", "0");
+	close(fd);
+	if (!rc && frozen)
+		await_other(folder, "frozen 0", 1);
+	return rc;
 }
 
 void hes_cgroup_remove(const char *folder)
@@ -334,6 +357,7 @@ void hes_cgroup_remove(const char *folder)
 	if (fd < 0)
 		return;
 	close(fd);
-	await_empty(folder);
+	/* A process leaves its cgroup a moment after it has ended. */
+	await_other(folder, "populated 1", LOOKS);
 	remove_below(folder, DEPTH);
 }

@@ -33,6 +33,12 @@ long hes_cgroup_list(const char *folder, pid_t **out);
  * @return 0; -EPERM it holds us, an ancestor, or a process of another PID namespace
  */
 int hes_cgroup_kill(const char *folder);
+/**
+ * Freeze all processes in it and below it, or let them go on. Waits a moment until they stand
+ * still; one that waits in the driver stops later.
+ * @return 0; -ENOENT it is gone; -EPERM as hes_cgroup_kill(); -errno it cannot be frozen
+ */
+int hes_cgroup_freeze(const char *folder, bool frozen);
 /** Remove it and the cgroups below; all must be empty. */
 void hes_cgroup_remove(const char *folder);
 

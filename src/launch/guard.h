@@ -35,6 +35,7 @@ enum hes_undo_kind {
 	HES_UNDO_CLOCK, /* unlock the clock of GPU uuid */
 	HES_UNDO_MPS,   /* end the MPS daemon of GPU uuid in the folder dir, and its servers */
 	HES_UNDO_JOB,   /* kill the job */
+	HES_UNDO_HOLD,  /* let the job go on, if it could not be killed */
 	HES_UNDO_CLAIM, /* release the claim of GPU uuid (claim.h) */
 };
 
@@ -105,11 +106,15 @@ int hes_guard_mps_start(struct hes_guard *g, struct hes_mps *out, const char *uu
 /** End daemon and server: ask them first, kill them after @grace_s. */
 int hes_guard_mps_quit(struct hes_guard *g, const struct hes_mps *m, unsigned grace_s,
 		       struct hes_err *err);
-/** hes_child_hold(), registered. */
-int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_child *out,
+/** hes_child_fork(), registered. */
+int hes_guard_fork(struct hes_guard *g, const struct hes_launch *l, struct hes_child *out,
 		   struct hes_err *err);
 /** hes_child_go(); unregistered if it fails. */
 int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err);
+/** hes_child_stop(), registered. @return 0; as hes_guard_register(): the job goes on */
+int hes_guard_stop(struct hes_guard *g, const struct hes_child *c, struct hes_err *err);
+/** hes_child_continue(), then unregistered. The job goes on whatever is returned. */
+int hes_guard_continue(struct hes_guard *g, const struct hes_child *c, struct hes_err *err);
 /** hes_child_reap(); unregistered once all processes of the job have ended. */
 int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out,
 		   struct hes_err *err);

@@ -110,23 +110,23 @@ int hes_guard_mps_quit(struct hes_guard *g, const struct hes_mps *m, unsigned gr
 	return hes_guard_unregister(g, &entry, err);
 }
 
-static void job_entry(struct hes_undo *out, const struct hes_child *c)
+static void job_entry(struct hes_undo *out, enum hes_undo_kind kind, const struct hes_child *c)
 {
-	*out = (struct hes_undo){ .kind = HES_UNDO_JOB, .job = c->id };
+	*out = (struct hes_undo){ .kind = kind, .job = c->id };
 	memcpy(out->mark, c->mark, sizeof(out->mark));
 	memcpy(out->cgroup, c->cgroup, sizeof(out->cgroup));
 }
 
-int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_child *out,
+int hes_guard_fork(struct hes_guard *g, const struct hes_launch *l, struct hes_child *out,
 		   struct hes_err *err)
 {
 	struct hes_child c;
 	struct hes_undo entry;
-	int rc = hes_child_hold(l, &c, err);
+	int rc = hes_child_fork(l, &c, err);
 
 	if (rc)
 		return rc;
-	job_entry(&entry, &c);
+	job_entry(&entry, HES_UNDO_JOB, &c);
 	rc = hes_guard_register(g, &entry, err);
 	if (rc) {
 		hes_child_drop(&c);
@@ -141,25 +141,47 @@ int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err)
 	struct hes_undo entry;
 	int rc;
 
-	job_entry(&entry, c);
+	job_entry(&entry, HES_UNDO_JOB, c);
 	rc = hes_child_go(c, err);
 	if (rc)
 		hes_guard_unregister(g, &entry, NULL);
 	return rc;
 }
 
-int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out,
-		   struct hes_err *err)
+int hes_guard_stop(struct hes_guard *g, const struct hes_child *c, struct hes_err *err)
 {
 	struct hes_undo entry;
 	int rc;
 
-	job_entry(&entry, c);
+	job_entry(&entry, HES_UNDO_HOLD, c);
+	rc = hes_guard_register(g, &entry, err);
+	if (!rc)
+		hes_child_stop(c);
+	return rc;
+}
+
+int hes_guard_continue(struct hes_guard *g, const struct hes_child *c, struct hes_err *err)
+{
+	struct hes_undo entry;
+
+	job_entry(&entry, HES_UNDO_HOLD, c);
+	hes_child_continue(c);
+	return hes_guard_unregister(g, &entry, err);
+}
+
+int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out,
+		   struct hes_err *err)
+{
+	struct hes_undo entry, held;
+	int rc;
+
+	job_entry(&entry, HES_UNDO_JOB, c);
+	job_entry(&held, HES_UNDO_HOLD, c);
 	rc = hes_child_reap(c, out);
 	if (rc == -EBUSY)
 		return hes_fail(err, rc, "what process %d left running is killed and does not end",
 				(int)c->id.pid);
-	if (rc > 0 && hes_guard_unregister(g, &entry, err))
+	if (rc > 0 && (hes_guard_unregister(g, &entry, err) || hes_guard_unregister(g, &held, err)))
 		return err ? err->code : -EIO;
 	return rc;
 }

@@ -51,9 +51,8 @@ static struct hes_process leader_of(const struct hes_undo *d)
 {
 	struct hes_process nobody = { .started = d->job.started };
 
-	return d->kind != HES_UNDO_JOB || d->from_program || hes_process_has_mark(&d->job, d->mark)
-		       ? d->job
-		       : nobody;
+	return !d->job.pid || d->from_program || hes_process_has_mark(&d->job, d->mark) ? d->job
+											: nobody;
 }
 
 static int find_targets(struct targets *t, const struct hes_undo_log *l, enum hes_undo_kind kind)
@@ -105,7 +104,8 @@ static void remove_entries(struct hes_undo_file *l, enum hes_undo_kind kind)
 	for (size_t i = l->log.n; i-- > 0;) {
 		if (l->log.v[i].kind != kind)
 			continue;
-		hes_cgroup_remove(l->log.v[i].cgroup);
+		if (kind == HES_UNDO_JOB)
+			hes_cgroup_remove(l->log.v[i].cgroup);
 		hes_undo_file_remove(l, &l->log.v[i]);
 	}
 }
@@ -188,6 +188,21 @@ static int settle(struct hes_undo_file *l, const struct targets *t, enum hes_und
 					 "another PID namespace");
 }
 
+/* Jobs that were held and could not be killed go on. */
+static void release_held(struct hes_undo_file *l)
+{
+	struct targets t;
+
+	if (find_targets(&t, &l->log, HES_UNDO_HOLD))
+		return;
+	if (t.n)
+		hes_members_continue(t.rules, t.n);
+	for (size_t i = 0; i < t.n; i++)
+		hes_cgroup_freeze(t.rules[i].cgroup, false);
+	free_targets(&t);
+	remove_entries(l, HES_UNDO_HOLD);
+}
+
 int hes_guard_undo(struct hes_undo_file *l, struct hes_devices **devices, struct hes_undone *out,
 		   struct hes_err *err)
 {
@@ -210,6 +225,7 @@ int hes_guard_undo(struct hes_undo_file *l, struct hes_devices **devices, struct
 	if (rc)
 		rc = end_targets(&jobs, SIGKILL, LAST_MS);
 	settle(l, &jobs, HES_UNDO_JOB, rc, &m.jobs, &m, err);
+	release_held(l);
 	remove_entries(l, HES_UNDO_CLAIM);
 	hes_cgroup_sweep();
 	free_targets(&jobs);

@@ -95,7 +95,7 @@ static int fork_child(struct hes_start *s, struct hes_child *c, struct hes_err *
 	return rc;
 }
 
-int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes_err *err)
+int hes_child_fork(const struct hes_launch *l, struct hes_child *out, struct hes_err *err)
 {
 	struct hes_child c = { .pidfd = -1, .gate = -1 };
 	struct hes_start_message w = { 0 };
@@ -207,7 +207,7 @@ void hes_child_stop(const struct hes_child *c)
 {
 	struct hes_member_rule rule = hes_child_rule(c);
 
-	if (c->id.pid)
+	if (c->id.pid && hes_cgroup_freeze(c->cgroup, true))
 		hes_members_stop(&rule, 1);
 }
 
@@ -215,7 +215,7 @@ void hes_child_continue(const struct hes_child *c)
 {
 	struct hes_member_rule rule = hes_child_rule(c);
 
-	if (c->id.pid)
+	if (c->id.pid && hes_cgroup_freeze(c->cgroup, false))
 		hes_members_continue(&rule, 1);
 }
 

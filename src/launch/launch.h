@@ -1,7 +1,7 @@
 /*
  * launch.h - start, watch and end the processes of a job.
  *
- * A job starts in two steps. hes_child_hold() makes the process, which then waits, so that it can
+ * A job starts in two steps. hes_child_fork() makes the process, which then waits, so that it can
  * be registered in a journal and with the guard. hes_child_go() lets it run the command. If the
  * program dies in between, no command has run.
  *
@@ -30,7 +30,7 @@
 #define HES_CGROUP_MAX    512
 #define HES_MARK_VARIABLE "HESHARE_LAUNCH"
 
-/** What to start. Strings are the caller's and needed until hes_child_hold returns. */
+/** What to start. Strings are the caller's and needed until hes_child_fork returns. */
 struct hes_launch {
 	const char *const *argv;      /* ends with NULL; the program is searched in PATH */
 	const char *shell;            /* instead of argv: a line for /bin/sh */
@@ -75,7 +75,7 @@ int hes_launch_owner(const char *user, struct hes_owner *out, struct hes_err *er
  * @return 0; -ENOENT no such program, folder or user; -EACCES; -EPERM another user, and we are not
  * root; -ENOSPC, -EMFILE, -EAGAIN, -ENOMEM
  */
-int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes_err *err);
+int hes_child_fork(const struct hes_launch *l, struct hes_child *out, struct hes_err *err);
 
 /**
  * Let it run the command. On failure @c is no job any more.
@@ -93,8 +93,8 @@ int hes_child_go(struct hes_child *c, struct hes_err *err);
  */
 int hes_child_reap(struct hes_child *c, struct hes_child_end *out);
 
-/** Stop all its processes (SIGSTOP), also those that it starts meanwhile. A job that is stopped
- * ends like any other: by SIGKILL. */
+/** Stop all its processes, also those that it starts meanwhile: its cgroup is frozen; without one
+ * they get SIGSTOP. A job that is stopped ends like any other: by SIGKILL. */
 void hes_child_stop(const struct hes_child *c);
 /** Let a stopped job go on. */
 void hes_child_continue(const struct hes_child *c);

@@ -50,7 +50,7 @@ struct hes_start_message {
 	int error; /* errno */
 };
 
-/** Prepare; writes @mark. @return as hes_child_hold() */
+/** Prepare; writes @mark. @return as hes_child_fork() */
 int hes_start_make(struct hes_start *out, const struct hes_launch *l, char mark[HES_MARK_MAX],
 		   struct hes_err *err);
 void hes_start_finish(struct hes_start *s);

@@ -130,7 +130,7 @@ static int check_mps(const struct hes_undo *d, const struct hes_undo_facts *f, s
 
 int hes_undo_check(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
 {
-	if (d->kind == HES_UNDO_JOB)
+	if (d->kind == HES_UNDO_JOB || d->kind == HES_UNDO_HOLD)
 		return check_job(d, f, err);
 	if (!uuid_is_plain(d->uuid))
 		return hes_fail(err, -EPERM,

@@ -5,7 +5,8 @@
  *	power UUID MILLIWATTS
  *	mps UUID FOLDER
  *	job PID STARTED MARK [CGROUP]
- *	GPU UUID
+ *	hold PID STARTED MARK [CGROUP]
+ *	gpu UUID
  *
  * A part that may contain spaces comes last.
  */
@@ -25,9 +26,8 @@ static const struct {
 	bool gpu;  /* a UUID follows */
 	bool rest; /* a folder comes last */
 } kinds[] = {
-	[HES_UNDO_CLOCK] = { "clock", true, false },
-	[HES_UNDO_MPS] = { "mps", true, true },
-	[HES_UNDO_JOB] = { "job", false, true },
+	[HES_UNDO_CLOCK] = { "clock", true, false }, [HES_UNDO_MPS] = { "mps", true, true },
+	[HES_UNDO_JOB] = { "job", false, true },     [HES_UNDO_HOLD] = { "hold", false, true },
 	[HES_UNDO_CLAIM] = { "gpu", true, false },
 };
 
@@ -59,8 +59,8 @@ int hes_undo_format(const struct hes_undo *d, char out[HES_UNDO_LINE_MAX], struc
 		n = snprintf(line, sizeof(line), "mps %s %s", d->uuid, d->dir);
 		break;
 	default:
-		n = snprintf(line, sizeof(line), "job %d %" PRIu64 " %s %s", (int)d->job.pid,
-			     d->job.started, d->mark, d->cgroup);
+		n = snprintf(line, sizeof(line), "%s %d %" PRIu64 " %s %s", kinds[d->kind].name,
+			     (int)d->job.pid, d->job.started, d->mark, d->cgroup);
 	}
 	if (n >= (int)sizeof(line))
 		return hes_fail(err, -ENAMETOOLONG, "an undo entry of %d bytes; it is too long", n);
@@ -127,7 +127,7 @@ static bool same_entry(const struct hes_undo *a, const struct hes_undo *b)
 {
 	if (a->kind != b->kind)
 		return false;
-	if (a->kind == HES_UNDO_JOB)
+	if (!kinds[a->kind].gpu)
 		return a->job.pid == b->job.pid && a->job.started == b->job.started;
 	return strcmp(a->uuid, b->uuid) == 0 && strcmp(a->dir, b->dir) == 0;
 }

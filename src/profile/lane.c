@@ -50,7 +50,7 @@ static int run_command(struct lane *l, int out, struct hes_err *err)
 
 	variables_of(l, rows, variables);
 	pthread_mutex_lock(l->host->guard_lock);
-	rc = hes_guard_hold(l->host->guard, &launch, &l->child, err);
+	rc = hes_guard_fork(l->host->guard, &launch, &l->child, err);
 	if (!rc)
 		rc = hes_guard_go(l->host->guard, &l->child, err);
 	pthread_mutex_unlock(l->host->guard_lock);

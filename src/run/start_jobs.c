@@ -54,7 +54,7 @@ static int fork_wrapped(struct run_starter *s, struct run_task *t, struct hes_la
 	argv[n] = t->command;
 	argv[n + 1] = t->job->progress;
 	l->argv = argv;
-	return hes_guard_hold(s->children->settings->guard, l, &t->child, err);
+	return hes_guard_fork(s->children->settings->guard, l, &t->child, err);
 }
 
 static int fork_paused(struct run_starter *s, struct run_gpu *g, struct run_task *t,

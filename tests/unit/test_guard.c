@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "guarded.h"
+#include "launch/cgroup.h"
 #include "launch/guard_undo.h"
 #include "launch/guard_wire.h"
 #include "launch/undo_file.h"
@@ -32,6 +33,10 @@ TEST(an_entry_is_the_same_after_writing_and_reading)
 		  .mark = "outer/0011223344556677",
 		  .cgroup = "/sys/fs/cgroup/x y" },
 		{ .kind = HES_UNDO_JOB, .job = { 4711, 1 }, .mark = "0011223344556677" },
+		{ .kind = HES_UNDO_HOLD,
+		  .job = { 4711, 1 },
+		  .mark = "0011223344556677",
+		  .cgroup = "/sys/fs/cgroup/x" },
 	};
 	char line[HES_UNDO_LINE_MAX], again[HES_UNDO_LINE_MAX];
 
@@ -312,7 +317,7 @@ static int start_sleeper(struct hes_guard *g, const char *folder, struct hes_chi
 				      .folder = folder,
 				      .output_fd = -1 };
 
-	return hes_guard_hold(g, &l, out, NULL) || hes_child_go(out, NULL) ? -1 : 0;
+	return hes_guard_fork(g, &l, out, NULL) || hes_child_go(out, NULL) ? -1 : 0;
 }
 
 /* Three jobs: one with a family, stopped; one held. */
@@ -329,14 +334,13 @@ static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 					      .folder = folder,
 					      .output_fd = -1 };
 
-		if (hes_guard_hold(g, &l, &jobs->child[i], NULL) ||
+		if (hes_guard_fork(g, &l, &jobs->child[i], NULL) ||
 		    (i < 2 && hes_child_go(&jobs->child[i], NULL)))
 			return -1;
 	}
 	while (!guarded_exists(folder, "family"))
 		guarded_sleep_ms(10);
-	hes_child_stop(&jobs->child[0]);
-	return 0;
+	return hes_guard_stop(g, &jobs->child[0], NULL);
 }
 
 TEST_WITH(jobs_and_their_descendants_die_with_the_program, guarded_set_up, guarded_tear_down)
@@ -351,6 +355,53 @@ TEST_WITH(jobs_and_their_descendants_die_with_the_program, guarded_set_up, guard
 	assert_true(guarded_exists(folder, "guard.log"));
 }
 
+/* Its entry as a job is gone, so that it is not killed: what it left stands still. */
+static int hold_family(struct hes_guard *g, const char *folder, void *shared)
+{
+	struct jobs *jobs = shared;
+	struct hes_child *c = &jobs->child[0];
+	struct hes_undo entry = { .kind = HES_UNDO_JOB };
+	const struct hes_launch l = { .shell = "while :; do date >> ticks; sleep .01; done & wait",
+				      .folder = folder,
+				      .output_fd = -1 };
+
+	if (hes_guard_fork(g, &l, c, NULL) || hes_child_go(c, NULL))
+		return -1;
+	entry.job = c->id;
+	memcpy(entry.mark, c->mark, sizeof(entry.mark));
+	memcpy(entry.cgroup, c->cgroup, sizeof(entry.cgroup));
+	while (!guarded_exists(folder, "ticks"))
+		guarded_sleep_ms(10);
+	return hes_guard_stop(g, c, NULL) || hes_guard_continue(g, c, NULL) ||
+	       hes_guard_stop(g, c, NULL) || hes_guard_unregister(g, &entry, NULL);
+}
+
+TEST_WITH(a_held_job_that_is_not_killed_goes_on_when_the_program_dies, guarded_set_up,
+	  guarded_tear_down)
+{
+	const char *folder = *state;
+	struct jobs *jobs = guarded_share(sizeof(*jobs));
+	pid_t pid = guarded_start(folder, hold_family, jobs, NULL);
+	struct hes_member_rule rule = hes_child_rule(&jobs->child[0]);
+	char path[128];
+	struct stat before, after;
+
+	snprintf(path, sizeof(path), "%s/ticks", folder);
+	assert_int_equal(stat(path, &before), 0);
+	guarded_sleep_ms(50);
+	assert_int_equal(stat(path, &after), 0);
+	assert_int_equal(after.st_size, before.st_size);
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	assert_false(guarded_exists(folder, "guard.list"));
+	while (after.st_size == before.st_size) {
+		guarded_sleep_ms(10);
+		assert_int_equal(stat(path, &after), 0);
+	}
+	assert_int_equal(hes_members_end(&rule, 1, SIGKILL, 60000, NULL), 0);
+	hes_cgroup_remove(jobs->child[0].cgroup);
+}
+
 /* A process outside of its session, without mark and parent. */
 static int hide_job(struct hes_guard *g, const char *folder, void *shared)
 {
@@ -360,7 +411,7 @@ static int hide_job(struct hes_guard *g, const char *folder, void *shared)
 				      .folder = folder,
 				      .output_fd = -1 };
 
-	if (hes_guard_hold(g, &l, &jobs->child[0], NULL) || hes_child_go(&jobs->child[0], NULL))
+	if (hes_guard_fork(g, &l, &jobs->child[0], NULL) || hes_child_go(&jobs->child[0], NULL))
 		return -1;
 	while (!guarded_exists(folder, "hidden"))
 		guarded_sleep_ms(10);
@@ -376,7 +427,7 @@ TEST_WITH(processes_cannot_leave_a_cgroup, guarded_set_up, guarded_tear_down)
 	bool confined;
 	pid_t pid;
 
-	assert_int_equal(hes_child_hold(&l, &probe, NULL), 0);
+	assert_int_equal(hes_child_fork(&l, &probe, NULL), 0);
 	confined = *probe.cgroup;
 	hes_child_drop(&probe);
 	if (!confined)
@@ -613,7 +664,7 @@ TEST_WITH(a_reaped_job_is_unregistered, guarded_set_up, guarded_tear_down)
 	struct pollfd fd;
 
 	g = guarded_guard(folder);
-	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
+	assert_int_equal(hes_guard_fork(g, &l, &c, NULL), 0);
 	assert_int_equal(hes_guard_log(g)->n, 1);
 	assert_int_equal(hes_guard_reap(g, &c, &end, NULL), 0);
 	assert_int_equal(hes_child_go(&c, NULL), 0);

@@ -220,7 +220,7 @@ static int share_gpu(struct hes_guard *g, const char *folder, void *shared)
 	n = hes_mps_variables(&s->mps, 50, 0, rows);
 	for (size_t i = 0; i < n; i++)
 		variables[i] = rows[i];
-	if (hes_guard_hold(g, &l, &s->job, &err) || hes_child_go(&s->job, &err))
+	if (hes_guard_fork(g, &l, &s->job, &err) || hes_child_go(&s->job, &err))
 		return -1;
 	for (int ms = 0; hes_mps_clients(&s->mps, NULL, 0, NULL) < 1; ms += 20) {
 		if (ms > WAIT_MS)

@@ -73,7 +73,7 @@ static void start(const struct hes_launch *l, struct hes_child *c)
 {
 	struct hes_err err = { 0 };
 
-	if (hes_child_hold(l, c, &err) || hes_child_go(c, &err))
+	if (hes_child_fork(l, c, &err) || hes_child_go(c, &err))
 		fail_msg("%s", err.msg);
 }
 
@@ -104,7 +104,7 @@ TEST_WITH(a_held_job_runs_nothing_before_go, set_up, tear_down)
 	struct hes_child c;
 	struct hes_process who;
 
-	assert_int_equal(hes_child_hold(&l, &c, NULL), 0);
+	assert_int_equal(hes_child_fork(&l, &c, NULL), 0);
 	assert_int_equal(hes_process_of(c.id.pid, &who), 0);
 	assert_int_equal(who.started, c.id.started);
 	assert_true(hes_process_runs(&c.id));
@@ -124,7 +124,7 @@ TEST_WITH(a_dropped_job_never_ran, set_up, tear_down)
 	struct hes_child c;
 	struct hes_process who;
 
-	assert_int_equal(hes_child_hold(&l, &c, NULL), 0);
+	assert_int_equal(hes_child_fork(&l, &c, NULL), 0);
 	who = c.id;
 	hes_child_drop(&c);
 	hes_child_drop(&c);
@@ -231,7 +231,7 @@ TEST_WITH(a_wrong_launch_fails_with_a_sentence, set_up, tear_down)
 		*const yes[] = { "true", NULL }, *const path[] = { "PATH=/usr/bin:/bin", NULL };
 	const struct {
 		struct hes_launch l;
-		int hold, go;
+		int fork, go;
 		const char *says;
 	} rows[] = {
 		{ { .argv = nothing, .output_fd = -1 }, -EINVAL, 0, "empty command" },
@@ -261,8 +261,8 @@ TEST_WITH(a_wrong_launch_fails_with_a_sentence, set_up, tear_down)
 		struct hes_child c = { .gate = -9 };
 		struct hes_err err = { 0 };
 
-		assert_int_equal(hes_child_hold(&rows[i].l, &c, &err), rows[i].hold);
-		if (!rows[i].hold) {
+		assert_int_equal(hes_child_fork(&rows[i].l, &c, &err), rows[i].fork);
+		if (!rows[i].fork) {
 			assert_int_equal(hes_child_go(&c, &err), rows[i].go);
 			assert_int_equal(c.id.pid, 0);
 		} else {
@@ -291,7 +291,7 @@ TEST_WITH(a_job_of_another_user_runs_as_that_user, set_up, tear_down)
 
 		if (geteuid() == nobody->pw_uid)
 			skip();
-		assert_int_equal(hes_child_hold(&l, &c, &err), -EPERM);
+		assert_int_equal(hes_child_fork(&l, &c, &err), -EPERM);
 		assert_non_null(strstr(err.msg, "root"));
 		return;
 	}
@@ -362,6 +362,20 @@ static unsigned count_in_state(const struct hes_child *c, char which)
 	return count;
 }
 
+static bool cgroup_is_frozen(const char *cgroup)
+{
+	char path[HES_CGROUP_MAX + 16], text[128] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/cgroup.events", cgroup);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	return strstr(text, "frozen 1") != NULL;
+}
+
+/* By the freezer of its cgroup, where it has one, and by signals. */
 TEST_WITH(a_stopped_job_stands_still_with_its_descendants_goes_on_and_can_be_killed, set_up,
 	  tear_down)
 {
@@ -369,16 +383,26 @@ TEST_WITH(a_stopped_job_stands_still_with_its_descendants_goes_on_and_can_be_kil
 	const struct hes_launch l = {
 		.shell = FAMILY "wait; wait", .folder = p->dir, .output = p->output, .output_fd = -1
 	};
-	struct hes_child c;
+	struct hes_child c, plain;
 
 	start(&l, &c);
 	await_text(p->output, "there");
-	hes_child_stop(&c);
+	plain = c;
+	plain.cgroup[0] = '\0';
+	hes_child_stop(&plain);
 	while (count_in_state(&c, 'T') < 5)
 		guarded_sleep_ms(1);
-	hes_child_continue(&c);
+	hes_child_continue(&plain);
 	while (count_in_state(&c, 'T'))
 		guarded_sleep_ms(1);
+	hes_child_stop(&c);
+	while (*c.cgroup && !cgroup_is_frozen(c.cgroup))
+		guarded_sleep_ms(1);
+	if (*c.cgroup)
+		assert_int_equal(count_in_state(&c, 'T'), 0);
+	hes_child_continue(&c);
+	if (*c.cgroup)
+		assert_false(cgroup_is_frozen(c.cgroup));
 	hes_child_stop(&c);
 	assert_true(hes_child_kill(&c, NULL) >= 4);
 	assert_int_equal(wait_for(&c).signal, SIGKILL);
@@ -565,7 +589,7 @@ static void fork_program(const struct hes_launch *l, bool go, struct hes_child *
 	if (!pid) {
 		struct hes_child c;
 
-		if (hes_child_hold(l, &c, NULL) || (go && hes_child_go(&c, NULL)) ||
+		if (hes_child_fork(l, &c, NULL) || (go && hes_child_go(&c, NULL)) ||
 		    write(said[1], &c, sizeof(c)) < 0)
 			_exit(1);
 		for (;;)
@@ -603,7 +627,7 @@ TEST_WITH(an_unregistered_cgroup_is_removed, set_up, tear_down)
 	struct hes_child lost, ours;
 
 	fork_program(&l, 0, &lost);
-	assert_int_equal(hes_child_hold(&l, &ours, NULL), 0);
+	assert_int_equal(hes_child_fork(&l, &ours, NULL), 0);
 	for (int i = 0; *lost.cgroup && i < 6000 && !access(lost.cgroup, F_OK); i++) {
 		hes_cgroup_sweep();
 		guarded_sleep_ms(10);

@@ -117,7 +117,7 @@ static bool job_has_sets(void)
 	char text[8192] = "";
 	struct hes_child c;
 
-	if (hes_child_hold(&l, &c, NULL) || hes_child_go(&c, NULL) ||
+	if (hes_child_fork(&l, &c, NULL) || hes_child_go(&c, NULL) ||
 	    poll(&(struct pollfd){ .fd = c.pidfd, .events = POLLIN }, 1, 60000) != 1)
 		return false;
 	hes_child_drop(&c);
