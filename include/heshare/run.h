@@ -122,6 +122,7 @@ struct hes_run_job_record {
 	uint64_t planned_mj; /* attributed in the same way as measured energy */
 	uint64_t iterations; /* of the last attempt that ended in this session, by its progress
 				lines; 0: none seen */
+	bool stalled_others; /* its co-runners stalled while it was held */
 	double clock_mhz, clock_s; /* mean clock of its GPU while that attempt ran, over clock_s;
 				      0 s: not read */
 };

@@ -237,8 +237,9 @@ void run_look(const struct run_meter *m, struct run_task *t)
 	if (t->progress.fd < 0 || hes_progress_read(&t->progress) <= 0)
 		return;
 	t->progress_us = run_now_us(m->clock);
+	t->moved_us = task_ran_us(t, t->progress_us);
 	if (!t->begun_us) {
-		t->begun_us = t->progress_us;
+		t->begun_us = t->moved_us;
 		t->begun_part = fmax(task_part_done(t), 0);
 	}
 	for (uint32_t i = 0; i < s->n; i++) {

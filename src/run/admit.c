@@ -25,12 +25,13 @@ static struct co_run co_run_of(const struct run_queue *q)
 	for (size_t i = q->over; i < q->reach; i++) {
 		const struct run_place *p = &q->v[i];
 
-		if (p->state != RUN_STARTED)
+		if (p->state != RUN_STARTED && p->state != RUN_HELD)
 			continue;
 		c.n++;
 		c.sm_pct += p->sm_pct;
 		c.memory_mib += p->memory_mib;
-		c.clock_mhz = p->clock_mhz > c.clock_mhz ? p->clock_mhz : c.clock_mhz;
+		if (p->state != RUN_HELD && p->clock_mhz > c.clock_mhz)
+			c.clock_mhz = p->clock_mhz;
 		c.user = p->user;
 		c.alone |= p->alone;
 	}

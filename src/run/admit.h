@@ -17,6 +17,7 @@
 enum run_place_state {
 	RUN_WAITING,
 	RUN_STARTED,
+	RUN_HELD, /* it keeps memory and share, and has no say in the clock */
 	RUN_OVER, /* done or given up */
 };
 

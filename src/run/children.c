@@ -97,6 +97,7 @@ void run_end(struct run_children *c, struct run_task *t, enum run_ending why)
 
 	if (!task_runs(t))
 		return;
+	run_release(c->holder, t, "it is to end");
 	t->ending = again ? t->ending : why;
 	t->deadline_us = RUN_NEVER_US;
 	if (again) {
@@ -130,7 +131,7 @@ void run_children_look(struct run_children *c, struct run_gpu *g, int64_t now)
 {
 	for (uint32_t k = 0; k < g->n_running; k++) {
 		run_look(c->meter, g->running[k]);
-		if (now - g->running[k]->attempt.started_us > UNMATCHED_US)
+		if (task_ran_us(g->running[k], now) > UNMATCHED_US)
 			tell_unmatched(c, g->running[k]);
 	}
 	run_segment_settle(c->meter, g);
@@ -144,16 +145,18 @@ static void task_leave(struct run_gpu *g, const struct run_task *t)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < g->n_running; i++)
+	for (uint32_t i = 0; i < run_gpu_started(g); i++)
 		if (g->running[i] != t)
 			g->running[n++] = g->running[i];
-	g->n_running = n;
+	g->n_running = n - g->n_held;
 	hes_contexts_free(&g->contexts);
 }
 
 static void trial_open(struct run_children *c, struct run_gpu *g)
 {
 	usage_look(c, g);
+	/* Whether they live must be seen. */
+	run_release_all(c->holder, g, "a co-runner failed");
 	g->trial.open = true;
 	g->trial.from_us = run_now_us(c->log->clock);
 	g->trial.until_us = g->trial.from_us + JUDGE_WAIT_US;
@@ -197,6 +200,7 @@ void run_reap(struct run_children *c, struct run_task *t)
 
 	if (!task_runs(t))
 		return;
+	run_release(c->holder, t, "its process has ended");
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, t->child.pidfd, NULL);
 	/* Joules first: from now on its co-runners are charged. */
 	run_account(c->meter, g);

@@ -4,7 +4,7 @@
 #ifndef HES_RUN_CHILDREN_H
 #define HES_RUN_CHILDREN_H
 
-#include "run/solo_point.h"
+#include "run/hold.h"
 #include "run/verdict.h"
 
 struct run_children {
@@ -14,6 +14,7 @@ struct run_children {
 	struct run_settings *settings;
 	struct run_meter *meter;
 	const struct run_observer *observer;
+	struct run_holder *holder;
 	struct run_judge *judge;
 	int epoll;             /* has the processes' descriptors, with their tasks */
 	const char *unmatched; /* pattern of progress lines that was last said to match none */

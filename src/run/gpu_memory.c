@@ -41,9 +41,9 @@ size_t run_member_rules(const struct run_gpu *g, struct hes_member_rule out[HES_
 	out[0] = (struct hes_member_rule){ .mark = "",
 					   .cgroup = "",
 					   .mps_pipe = g->mps.on ? g->mps.daemon.pipe_dir : "" };
-	for (uint32_t i = 0; i < g->n_running; i++)
+	for (uint32_t i = 0; i < run_gpu_started(g); i++)
 		out[1 + i] = hes_child_rule(&g->running[i]->child);
-	return 1 + g->n_running;
+	return 1 + run_gpu_started(g);
 }
 
 static void usage_sum(struct run_gpu *g)
@@ -59,7 +59,7 @@ static void usage_sum(struct run_gpu *g)
 		bytes[c->of - 1] += c->memory_bytes;
 		contexts[c->of - 1]++;
 	}
-	for (uint32_t i = 0; i < g->n_running; i++) {
+	for (uint32_t i = 0; i < run_gpu_started(g); i++) {
 		struct run_task *t = g->running[i];
 		uint32_t mib = (uint32_t)(bytes[i] >> 20);
 
@@ -83,9 +83,9 @@ static bool usage_exceeds(const struct run_log *log, struct run_gpu *g, struct r
 	seen_add_limit(t, t);
 	t->place->alone = true;
 	run_tell(log, "job %s: %s; %s", t->job->id, t->seen,
-		 g->n_running > 1 ? "it is ended, because its co-runners need the rest"
-				  : "no other job starts there while it runs");
-	return g->n_running > 1;
+		 run_gpu_started(g) > 1 ? "it is ended, because its co-runners need the rest"
+					: "no other job starts there while it runs");
+	return run_gpu_started(g) > 1;
 }
 
 uint32_t run_usage_look(const struct hes_devices *d, const struct run_log *log, struct run_gpu *g)
@@ -94,7 +94,7 @@ uint32_t run_usage_look(const struct hes_devices *d, const struct run_log *log, 
 	uint32_t exceed = 0;
 	size_t n;
 
-	if (g->lost || !g->n_running || (!g->mps.on && g->n_running < 2))
+	if (g->lost || !g->n_running || (!g->mps.on && run_gpu_started(g) < 2))
 		return 0;
 	n = run_member_rules(g, rules);
 	if (hes_contexts_look(d, g->device, rules, n, &g->contexts, NULL))

@@ -92,7 +92,7 @@ void run_live_write(const struct run_live_of *x, int64_t now)
 		const struct run_gpu *g = &x->gpus->v[l.n_gpus];
 
 		look_at_gpu(x, g, &l.gpus[l.n_gpus]);
-		for (uint32_t k = 0; k < g->n_running; k++)
+		for (uint32_t k = 0; k < run_gpu_started(g); k++)
 			look_at_job(g->running[k], now, &l.jobs[l.n_jobs++]);
 	}
 	if (l.gpus && l.jobs)

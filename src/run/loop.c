@@ -35,6 +35,8 @@ static int watch_guard(struct runner *r)
 static void end_running(struct runner *r)
 {
 	for (size_t i = 0; i < r->gpus.n; i++)
+		run_release_all(&r->holder, &r->gpus.v[i], "the run stops");
+	for (size_t i = 0; i < r->gpus.n; i++)
 		for (uint32_t k = 0; k < r->gpus.v[i].n_running; k++)
 			run_end(&r->children, r->gpus.v[i].running[k], ENDING_STOP);
 }
@@ -128,6 +130,7 @@ static int64_t next_time(const struct runner *r)
 
 		next = sooner(next, g->n_running ? g->lock.verify_us : RUN_NEVER_US);
 		next = sooner(next, g->trial.open ? g->trial.until_us : RUN_NEVER_US);
+		next = sooner(next, run_hold_next_us(g));
 		for (uint32_t k = 0; k < g->n_running; k++)
 			next = sooner(next, sooner(task_time(g->running[k]),
 						   run_observe_next_us(g->running[k])));
@@ -208,6 +211,7 @@ static void pass_times(struct runner *r)
 			run_verify_clock(&r->settings, g);
 		for (uint32_t k = 0; k < g->n_running; k++)
 			pass_task(r, g->running[k], now);
+		run_hold_look(&r->holder, g, now);
 	}
 }
 
@@ -216,7 +220,7 @@ static void pass_times(struct runner *r)
 static void note_all_ends(struct runner *r)
 {
 	for (size_t i = 0; i < r->gpus.n; i++)
-		for (uint32_t k = 0; k < r->gpus.v[i].n_running; k++)
+		for (uint32_t k = 0; k < run_gpu_started(&r->gpus.v[i]); k++)
 			run_note_end(&r->children, r->gpus.v[i].running[k]);
 }
 

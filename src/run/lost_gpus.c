@@ -201,7 +201,7 @@ static void tell_unmoved(const struct run_places *ps, struct run_gpu *from)
 		if (task_waits(task_of(&from->queue.v[i])))
 			*(hes_job_memory_mib(task_of(&from->queue.v[i])->job) ? &large
 									      : &unknown) += 1;
-	if (!from->lost || from->n_running || from->unmoved_reported || !others ||
+	if (!from->lost || run_gpu_started(from) || from->unmoved_reported || !others ||
 	    !(unknown + large))
 		return;
 	from->unmoved_reported = true;

@@ -64,7 +64,7 @@ static int64_t task_end_of(const struct run_task *t, int64_t now)
 {
 	const int64_t left_us = task_left_us(t, now);
 
-	return left_us >= 0 || t->unknown ? now + left_us : now + (now - t->attempt.started_us) / 4;
+	return left_us >= 0 || t->unknown ? now + left_us : now + task_ran_us(t, now) / 4;
 }
 
 static bool task_differs(const struct run_task *t, int64_t end_us)
@@ -127,7 +127,7 @@ static void look_for_lost(struct run_replans *p)
 static bool has_idle_gpu(const struct run_replans *p)
 {
 	for (size_t i = 0; i < p->gpus->n; i++)
-		if (run_gpu_is_usable(&p->gpus->v[i]) && !p->gpus->v[i].n_running)
+		if (run_gpu_is_usable(&p->gpus->v[i]) && !run_gpu_started(&p->gpus->v[i]))
 			return true;
 	return false;
 }
@@ -167,11 +167,11 @@ static void snapshot_free(struct snapshot *s)
 static void snapshot_running(const struct run_replans *p, const struct run_gpu *g,
 			     struct snapshot *s)
 {
-	for (uint32_t k = 0; k < g->n_running; k++) {
+	for (uint32_t k = 0; k < run_gpu_started(g); k++) {
 		struct run_task *t = g->running[k];
 		const int64_t now = s->now.now_us, end_us = task_end_of(t, now);
 		const double part = task_part_done(t),
-			     by_plan = (double)(now - t->attempt.started_us - t->start_up_us) /
+			     by_plan = (double)(task_ran_us(t, now) - t->start_up_us) /
 				       fmax((double)(task_planned_us(t) - t->start_up_us), 1);
 
 		s->running[s->now.n_running++] = (struct hes_running){
@@ -179,7 +179,7 @@ static void snapshot_running(const struct run_replans *p, const struct run_gpu *
 			.gpu = (uint32_t)run_fleet_index(p->gpus, g),
 			.sm_pct = t->attempt.sm_pct,
 			.clock_mhz = hes_gpu_type_clock(g->planned->type, t->attempt.clock_mhz),
-			.start_us = t->attempt.started_us,
+			.start_us = now - task_ran_us(t, now),
 			.end_us = end_us > now || t->unknown ? end_us : now + 1,
 			.left = fmin(fmax(1 - (part > 0 ? part : by_plan), LEAST_LEFT), 1),
 			.starting = task_is_starting(t, now),

@@ -112,7 +112,8 @@ static double gpu_power_w(const struct run_cap *c, const struct run_gpu *g,
 		const struct run_place *p = &g->queue.v[i];
 		const struct run_task *t = p->task;
 
-		if (p->state != RUN_STARTED || task_state(t) == TASK_STUCK)
+		/* A held one may go on at any time. */
+		if (p->state == RUN_WAITING || p->state == RUN_OVER || task_state(t) == TASK_STUCK)
 			continue;
 		sum += activity_of(type, t->activity, p->sm_pct);
 		(*n_started)++;

@@ -73,7 +73,7 @@ static int gpu_write(struct run_results *rs, const struct run_gpu *g, struct hes
 	row.busy_mj = g->before.busy_mj + thousandths(g->energy.busy_j);
 	row.idle_mj = g->before.idle_mj + thousandths(g->energy.idle_j);
 	rc = hes_journal_gpu_took(rs->log->journal, rs->log->run->id, &row, err);
-	for (uint32_t i = 0; !rc && i < g->n_running; i++)
+	for (uint32_t i = 0; !rc && i < run_gpu_started(g); i++)
 		rc = attempt_write(rs, g->running[i], err);
 	return rc ? rc : hes_journal_meter(rs->log->journal, rs->log->run->id, &m, err);
 }

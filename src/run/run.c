@@ -60,6 +60,7 @@ static void runner_wire(struct runner *r)
 	r->samples.log = &r->log;
 	r->samples.gpus = &r->gpus;
 	r->observer = (struct run_observer){ &r->log, &r->meter, r->q->devices, &r->samples };
+	r->holder = (struct run_holder){ &r->log, &r->tasks, &r->settings, &r->meter, &r->stop };
 	r->judge = (struct run_judge){ r->q, &r->log, &r->stop, &r->tasks, &r->settings };
 	r->children = (struct run_children){ .q = r->q,
 					     .log = &r->log,
@@ -67,6 +68,7 @@ static void runner_wire(struct runner *r)
 					     .settings = &r->settings,
 					     .meter = &r->meter,
 					     .observer = &r->observer,
+					     .holder = &r->holder,
 					     .judge = &r->judge,
 					     .epoll = r->events.epoll };
 	r->starter = (struct run_starter){ .q = r->q,

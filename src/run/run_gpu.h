@@ -13,6 +13,7 @@
 #include "launch/contexts.h"
 #include "launch/guard.h"
 #include "run/run_task.h"
+#include "run/work_count.h"
 
 /* Progress of a job within a segment: iterations between two of its lines. */
 struct run_rate {
@@ -80,6 +81,20 @@ struct run_trial {
 	uint32_t n;
 };
 
+/* hold.c: the jobs that ran on when others were held. */
+struct run_watch {
+	int64_t from_us, until_us; /* until_us 0: nothing is watched */
+	int64_t look_us;
+	bool has_activity, active; /* of the GPU: whether it was read, and ever seen at work */
+	uint32_t n;
+	struct {
+		const struct run_task *task;
+		struct run_count from;
+		double before_per_s; /* its progress lines or launches a second; 0: not known */
+		bool at_work;
+	} v[HES_MAX_SHARING];
+};
+
 struct run_gpu {
 	const struct hes_gpu *planned; /* of the fleet */
 	size_t device;
@@ -88,13 +103,14 @@ struct run_gpu {
 	double planned_most_w;  /* with a power cap: highest sum of the activities that the plan has
 				   at a time */
 	struct hes_run_gpu row; /* what was planned, as the journal has it */
-	struct hes_run_gpu before; /* what earlier lives of the run measured */
-	struct run_task *running[HES_MAX_SHARING];
-	uint32_t n_running;
+	struct hes_run_gpu before;                 /* what earlier lives of the run measured */
+	struct run_task *running[HES_MAX_SHARING]; /* n_running that run, then n_held */
+	uint32_t n_running, n_held;
 	bool exclusive; /* it takes one process at a time, or one MPS server */
 	struct run_lock lock;
 	struct run_mps mps;
 	struct run_trial trial;
+	struct run_watch watch;
 	struct run_energy energy;
 	struct hes_contexts contexts; /* gpu_memory.c: of the last look, since jobs last left */
 	bool lost;                    /* cannot be used: its jobs move, or wait for --resume */
@@ -122,6 +138,12 @@ static inline size_t run_fleet_index(const struct run_gpus *gs, const struct run
 static inline bool run_gpu_is_usable(const struct run_gpu *g)
 {
 	return !g->lost && !g->stuck;
+}
+
+/** How many jobs have processes there: they run or are held. */
+static inline uint32_t run_gpu_started(const struct run_gpu *g)
+{
+	return g->n_running + g->n_held;
 }
 
 static inline const char *run_gpu_name(const struct run_gpu *g)

@@ -176,7 +176,7 @@ static void place_queue(const struct run_places *ps, struct run_gpu *g,
 	struct run_queue *q = &g->queue;
 	const uint32_t first = q->n ? q->v[q->n - 1].batch + 1 : 0;
 
-	if (from->n && (!g->n_running || run_admit_alone(q, g->running[0]->place))) {
+	if (from->n && (!run_gpu_started(g) || run_admit_alone(q, g->running[0]->place))) {
 		q->together = from->together;
 		q->shares_pct = hes_queue_shares_pct(from);
 	}

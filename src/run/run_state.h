@@ -32,6 +32,7 @@ struct runner {
 	struct run_intake intake;
 	struct run_samples samples;
 	struct run_observer observer;
+	struct run_holder holder;
 	struct run_judge judge;
 	struct run_children children;
 	struct run_starter starter;

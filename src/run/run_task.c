@@ -14,6 +14,7 @@ struct task {
 };
 
 #define FROM(state) (1u << (state))
+#define RUNS        (FROM(TASK_RUNNING) | FROM(TASK_HELD) | FROM(TASK_STUCK))
 
 enum task_state task_state(const struct run_task *t)
 {
@@ -22,13 +23,16 @@ enum task_state task_state(const struct run_task *t)
 
 bool task_runs(const struct run_task *t)
 {
-	return FROM(task_state(t)) & (FROM(TASK_RUNNING) | FROM(TASK_STUCK));
+	return FROM(task_state(t)) & RUNS;
 }
 
 /* What the queue of its GPU sees of a state. */
 static enum run_place_state place_state(enum task_state s)
 {
-	return s == TASK_WAITING ? RUN_WAITING : s >= TASK_DONE ? RUN_OVER : RUN_STARTED;
+	return s == TASK_WAITING ? RUN_WAITING
+	       : s >= TASK_DONE  ? RUN_OVER
+	       : s == TASK_HELD  ? RUN_HELD
+				 : RUN_STARTED;
 }
 
 /* The one place where a state changes. @param from  bits of the states that it may follow */
@@ -42,7 +46,7 @@ static bool task_go(struct run_tasks *ts, struct run_task *t, unsigned from, enu
 	if (t->place)
 		t->place->state = place_state(to);
 	ts->running += task_runs(t);
-	ts->running -= was == TASK_RUNNING || was == TASK_STUCK;
+	ts->running -= (FROM(was) & RUNS) != 0;
 	ts->stuck += to == TASK_STUCK;
 	ts->stuck -= was == TASK_STUCK;
 	ts->done += to == TASK_DONE;
@@ -64,6 +68,16 @@ bool task_drop(struct run_tasks *ts, struct run_task *t)
 bool task_begin(struct run_tasks *ts, struct run_task *t)
 {
 	return task_go(ts, t, FROM(TASK_FORKED), TASK_RUNNING);
+}
+
+bool task_hold(struct run_tasks *ts, struct run_task *t)
+{
+	return task_go(ts, t, FROM(TASK_RUNNING), TASK_HELD);
+}
+
+bool task_release(struct run_tasks *ts, struct run_task *t)
+{
+	return task_go(ts, t, FROM(TASK_HELD), TASK_RUNNING);
 }
 
 bool task_stick(struct run_tasks *ts, struct run_task *t)
@@ -105,7 +119,7 @@ bool task_settle(struct run_tasks *ts, struct run_task *t)
 	t->co_failures += t->verdict == HES_VERDICT_CO_FAILED;
 	if (to == TASK_DONE) {
 		ts->planned_us += (double)task_planned_us(t);
-		ts->took_us += (double)(t->ended_us - t->attempt.started_us);
+		ts->took_us += (double)task_ran_us(t, t->ended_us);
 	}
 	return true;
 }
@@ -174,6 +188,13 @@ void run_tasks_close_ranks(struct run_tasks *ts)
 
 /* --- progress --- */
 
+int64_t task_ran_us(const struct run_task *t, int64_t at)
+{
+	const int64_t held_us = task_state(t) == TASK_HELD ? at - t->hold.since_us : 0;
+
+	return at - t->attempt.started_us - t->hold.before_us - held_us;
+}
+
 double task_part_done(const struct run_task *t)
 {
 	if (!t->progress.known || !t->progress.iterations || t->job->whole_run)
@@ -185,11 +206,12 @@ double task_part_done(const struct run_task *t)
  * long again. */
 int64_t task_left_us(const struct run_task *t, int64_t now)
 {
-	const double part = task_part_done(t), since_us = (double)(now - t->progress_us);
+	const int64_t ran_us = task_ran_us(t, now);
+	const double part = task_part_done(t), since_us = (double)(ran_us - t->moved_us);
 
-	if (part <= t->begun_part || t->progress_us <= t->begun_us)
-		return t->attempt.started_us + task_planned_us(t) - now;
-	return (int64_t)fmax((double)(t->progress_us - t->begun_us) * (1 - part) /
+	if (part <= t->begun_part || t->moved_us <= t->begun_us)
+		return task_planned_us(t) - ran_us;
+	return (int64_t)fmax((double)(t->moved_us - t->begun_us) * (1 - part) /
 					     (part - t->begun_part) -
 				     since_us,
 			     since_us);
@@ -197,5 +219,5 @@ int64_t task_left_us(const struct run_task *t, int64_t now)
 
 bool task_is_starting(const struct run_task *t, int64_t now)
 {
-	return !t->begun_us && now - t->attempt.started_us < t->start_up_us;
+	return !t->begun_us && task_ran_us(t, now) < t->start_up_us;
 }

@@ -7,18 +7,18 @@
  * queue. A cell of this table is the state that follows; an empty one is refused, and the task
  * stays as it is.
  *
- *            fork    drop     begin    stick  end    judge   settle                   restore
- *   WAITING  FORKED                                  JUDGED                           DONE, EARLY
- *   FORKED           WAITING  RUNNING                JUDGED
- *   RUNNING                            STUCK  ENDED
- *   STUCK                                     ENDED
- *   ENDED                                            JUDGED
- *   JUDGED                                                   WAITING, DONE, FAILED, EARLY
+ *            fork    drop     begin    hold  release  stick  end    judge   settle          restore
+ *   WAITING  FORKED                                                 JUDGED                  DONE,
+ * EARLY FORKED           WAITING  RUNNING                               JUDGED RUNNING HELD STUCK
+ * ENDED HELD                                     RUNNING STUCK ENDED ENDED JUDGED JUDGED WAITING,
+ * DONE, FAILED, EARLY
  *
- * To add a state, such as one of a task that its user holds or that waits for the rest of its gang:
- * a row here and in enum task_state; its transitions in run_task.c; what admit.h is to see of it in
- * task_go(), so that the queue passes it over; what the journal has of it, if it outlives the
- * runner. A task that ends early for a reason of the runner's is a verdict (verdict.c), no state.
+ * A held task is released before it is requested to end, and when its processes have ended.
+ *
+ * To add a state, such as one of a task that waits for the rest of its gang: a row here and in enum
+ * task_state; its transitions in run_task.c; what admit.h is to see of it in task_go(), so that the
+ * queue passes it over; what the journal has of it, if it outlives the runner. A task that ends
+ * early for a reason of the runner's is a verdict (verdict.c), no state.
  */
 #ifndef HES_RUN_RUN_TASK_H
 #define HES_RUN_RUN_TASK_H
@@ -34,6 +34,7 @@ enum task_state {
 	TASK_WAITING, /* in its GPU's queue */
 	TASK_FORKED,  /* its process is made and paused: nothing of the job runs */
 	TASK_RUNNING,
+	TASK_HELD,   /* its processes stand still; it keeps its memory (hold.h) */
 	TASK_STUCK,  /* killed and still there: its GPU is set aside until it ends */
 	TASK_ENDED,  /* no verdict yet */
 	TASK_JUDGED, /* its verdict is not in the journal yet */
@@ -53,6 +54,17 @@ enum run_ending {
 
 struct run_gpu;
 struct run_observed;
+
+#define RUN_HOLD_WHY 120
+
+/* The holds of an attempt. */
+struct run_hold {
+	int64_t wanted_us;      /* when that was requested; 0: it was not, or is done */
+	int64_t look_us;        /* when to look for a good moment */
+	int64_t since_us;       /* valid while it is held */
+	int64_t before_us;      /* how long, in holds that are over */
+	char why[RUN_HOLD_WHY]; /* a clause */
+};
 
 struct run_task {
 	/* From the plan. */
@@ -81,17 +93,20 @@ struct run_task {
 	bool energy_missing;
 	struct hes_child child;
 	struct hes_progress progress;
-	unsigned mps_daemon;  /* that it was started with: 1 is the GPU's first; 0: none */
-	int64_t progress_us;  /* when progress was last read; 0: never in this attempt */
-	int64_t begun_us;     /* when it was read first; 0 as above */
-	double begun_part;    /* of its work, done by then */
-	uint64_t output_from; /* bytes of output of earlier attempts */
+	unsigned mps_daemon;        /* that it was started with: 1 is the GPU's first; 0: none */
+	int64_t progress_us;        /* when progress was last read; 0: never in this attempt */
+	int64_t begun_us, moved_us; /* first and last time of that, as task_ran_us(); 0 as above */
+	double begun_part;          /* of its work, done by then */
+	uint64_t output_from;       /* bytes of output of earlier attempts */
 	int64_t deadline_us, kill_us;
 	int64_t stuck_us; /* when a killed job counts as stuck; RUN_NEVER_US: it is not killed */
 	enum run_ending ending;
 	struct hes_child_end end;
 	int64_t ended_us;
 	int64_t late_us; /* from its end until this program saw it */
+
+	/* hold.c: of the attempt. */
+	struct run_hold hold;
 
 	/* verdict.c */
 	enum hes_verdict verdict;
@@ -126,7 +141,7 @@ struct run_tasks {
 	size_t n, room;
 	struct run_task **ended; /* ENDED and JUDGED ones, in the order of their ends */
 	size_t n_ended;
-	size_t done, failed, early, running; /* how many; running: STUCK ones, too */
+	size_t done, failed, early, running; /* how many; running: HELD and STUCK ones, too */
 	size_t stuck;
 	double planned_us, took_us; /* sums over the tasks that are done */
 };
@@ -150,7 +165,7 @@ size_t run_tasks_left(const struct run_tasks *ts);
 /* --- states --- */
 
 enum task_state task_state(const struct run_task *t);
-/** RUNNING or STUCK. */
+/** RUNNING, HELD or STUCK: it has processes. */
 bool task_runs(const struct run_task *t);
 
 /* Transitions. @return whether the table has it; else nothing changes. */
@@ -161,6 +176,10 @@ bool task_fork(struct run_tasks *ts, struct run_task *t);
 bool task_drop(struct run_tasks *ts, struct run_task *t);
 /** Its process is let go. */
 bool task_begin(struct run_tasks *ts, struct run_task *t);
+/** Its processes stand still. */
+bool task_hold(struct run_tasks *ts, struct run_task *t);
+/** They go on. */
+bool task_release(struct run_tasks *ts, struct run_task *t);
 /** It was killed long ago and does not end. */
 bool task_stick(struct run_tasks *ts, struct run_task *t);
 /** Its processes have ended. */
@@ -196,6 +215,8 @@ static inline int64_t task_journal_end_us(const struct run_task *t)
 	return t->unknown ? t->planned_start_us : t->planned_end_us;
 }
 
+/** How long its attempt has run at @at, without the time in which it was held. */
+int64_t task_ran_us(const struct run_task *t, int64_t at);
 /** The part of its work that a running job has done, by its progress; below 0: not known. */
 double task_part_done(const struct run_task *t);
 /** The time that is left to a running job, by its progress, else by the plan; below 0: it runs

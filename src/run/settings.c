@@ -177,7 +177,7 @@ void run_start_mps(struct run_settings *k, struct run_gpu *g)
 {
 	struct hes_err why;
 
-	if (g->mps.late && !g->n_running) {
+	if (g->mps.late && !run_gpu_started(g)) {
 		g->mps.late = false;
 		g->mps.due = true;
 	}

@@ -202,8 +202,10 @@ static bool observe_setting(const struct run_task *t, struct run_observed *o)
 	return true;
 }
 
-static void observed_disturb(struct run_observed *o)
+void run_observe_disturb(struct run_task *t)
 {
+	struct run_observed *o = t->observed;
+
 	if (!o)
 		return;
 	o->disturbed = true;
@@ -223,7 +225,7 @@ void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now)
 	if (!w->samples->store || g->lost || !g->n_running || t->ending != ENDING_OWN)
 		return;
 	for (uint32_t i = 0; others && i < g->n_running; i++)
-		observed_disturb(g->running[i]->observed);
+		run_observe_disturb(g->running[i]);
 	if (others)
 		return;
 	if (!t->observed)
@@ -241,7 +243,7 @@ void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now)
 					       MEMBERS_LONGEST);
 	}
 	if (others > 0 || !observe_setting(t, o)) {
-		observed_disturb(o);
+		run_observe_disturb(t);
 		return;
 	}
 	observe_start(w, t, o, now);

@@ -27,6 +27,8 @@ void run_observe_begin(const struct run_observer *w, struct run_task *t);
 int64_t run_observe_next_us(const struct run_task *t);
 /** Look at the job of a GPU, after run_look(). */
 void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now);
+/** What it does until the next look is not measured: it is held, or was. */
+void run_observe_disturb(struct run_task *t);
 /** The event of its process's end has come, and its progress was read. */
 void run_observe_end(const struct run_observer *w, struct run_task *t);
 /**

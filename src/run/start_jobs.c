@@ -134,7 +134,8 @@ static size_t fork_jobs(struct run_starter *s, struct run_gpu *g, bool plan_near
 	size_t n = 0;
 	long next;
 
-	while (g->n_running + n < HES_MAX_SHARING && (next = run_admit_next(&g->queue)) >= 0) {
+	while (run_gpu_started(g) + n < HES_MAX_SHARING &&
+	       (next = run_admit_next(&g->queue)) >= 0) {
 		struct run_task *t = g->queue.v[next].task;
 		int rc;
 
@@ -231,7 +232,8 @@ static void task_let_go(struct run_starter *s, struct run_task *t)
 	t->record.attempts++;
 	t->ending = ENDING_OWN;
 	t->kill_us = t->stuck_us = RUN_NEVER_US;
-	t->progress_us = t->begun_us = 0;
+	t->progress_us = t->begun_us = t->moved_us = 0;
+	t->hold = (struct run_hold){ 0 };
 	t->late_us = 0;
 	t->seen[0] = '\0';
 	t->waits_outside = false;
@@ -244,6 +246,7 @@ static void task_let_go(struct run_starter *s, struct run_task *t)
 	if (hes_progress_open(&t->progress, s->log->folder, output, t->output_from,
 			      t->job->progress, &err))
 		run_tell(s->log, "job %s: its progress cannot be seen: %s", t->job->id, err.msg);
+	g->running[run_gpu_started(g)] = g->running[g->n_running];
 	g->running[g->n_running++] = t;
 	if (run_watch(s->children, t))
 		run_end(s->children, t, ENDING_STOP);

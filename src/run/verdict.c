@@ -106,7 +106,7 @@ enum hes_verdict run_judge_work_of(const struct run_judge *j, struct run_task *t
 		.iterations = t->progress.iterations,
 		.step = t->progress.step,
 		.wanted = open ? 0 : t->job->iterations,
-		.took_us = t->ended_us - t->attempt.started_us,
+		.took_us = task_ran_us(t, t->ended_us),
 		.planned_us = open || t->unknown ? 0 : t->planned_end_us - t->planned_start_us,
 		.left = t->end.left,
 		.outside = t->outside,

@@ -104,6 +104,29 @@ TEST(an_open_queue_keeps_to_memory_and_number)
 	assert_int_equal(run_admit_next(&q), -1); /* two run */
 }
 
+TEST(a_held_job_keeps_memory_and_share_and_has_no_say_in_the_clock)
+{
+	struct run_place v[] = {
+		{ .batch = 0, .sm_pct = 50, .memory_mib = 600, .clock_mhz = 1500 },
+		{ .batch = 1, .sm_pct = 50, .memory_mib = 300, .clock_mhz = 900 },
+		{ .batch = 2, .sm_pct = 10, .memory_mib = 10, .clock_mhz = 300 },
+		{ .batch = 3, .sm_pct = 30, .memory_mib = 500, .clock_mhz = 300 },
+	};
+	struct run_queue q = {
+		.v = v, .n = 4, .together = 4, .shares_pct = 100, .memory_mib = 1000
+	};
+
+	assert_int_equal(start_all(&q), 2);
+	assert_int_equal(run_admit_clock(&q), 1500);
+	v[0].state = RUN_HELD;
+	assert_int_equal(run_admit_clock(&q), 900);
+	assert_int_equal(run_admit_next(&q), -1); /* 110 % */
+	v[1].state = RUN_OVER;
+	assert_int_equal(run_admit_clock(&q), 0);
+	assert_int_equal(start_all(&q), 1);
+	assert_int_equal(run_admit_next(&q), -1); /* 1110 MiB */
+}
+
 TEST(a_job_larger_than_all_that_is_free_starts_on_an_empty_gpu)
 {
 	struct run_place v[] = { { .sm_pct = 100, .memory_mib = 5000 } };

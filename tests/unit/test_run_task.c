@@ -31,15 +31,17 @@ static const struct {
 	transition_fn *go;
 	int to[TASK_EARLY + 1];
 } columns[] = {
-	{ task_fork, { TASK_FORKED, -1, -1, -1, -1, -1, -1, -1, -1 } },
-	{ task_drop, { -1, TASK_WAITING, -1, -1, -1, -1, -1, -1, -1 } },
-	{ task_begin, { -1, TASK_RUNNING, -1, -1, -1, -1, -1, -1, -1 } },
-	{ task_stick, { -1, -1, TASK_STUCK, -1, -1, -1, -1, -1, -1 } },
-	{ task_end, { -1, -1, TASK_ENDED, TASK_ENDED, -1, -1, -1, -1, -1 } },
-	{ judge_done, { TASK_JUDGED, TASK_JUDGED, -1, -1, TASK_JUDGED, -1, -1, -1, -1 } },
-	{ task_settle, { -1, -1, -1, -1, -1, TASK_WAITING, -1, -1, -1 } },
-	{ settle_over, { -1, -1, -1, -1, -1, TASK_DONE, -1, -1, -1 } },
-	{ restore_done, { TASK_DONE, -1, -1, -1, -1, -1, -1, -1, -1 } },
+	{ task_fork, { TASK_FORKED, -1, -1, -1, -1, -1, -1, -1, -1, -1 } },
+	{ task_drop, { -1, TASK_WAITING, -1, -1, -1, -1, -1, -1, -1, -1 } },
+	{ task_begin, { -1, TASK_RUNNING, -1, -1, -1, -1, -1, -1, -1, -1 } },
+	{ task_hold, { -1, -1, TASK_HELD, -1, -1, -1, -1, -1, -1, -1 } },
+	{ task_release, { -1, -1, -1, TASK_RUNNING, -1, -1, -1, -1, -1, -1 } },
+	{ task_stick, { -1, -1, TASK_STUCK, -1, -1, -1, -1, -1, -1, -1 } },
+	{ task_end, { -1, -1, TASK_ENDED, -1, TASK_ENDED, -1, -1, -1, -1, -1 } },
+	{ judge_done, { TASK_JUDGED, TASK_JUDGED, -1, -1, -1, TASK_JUDGED, -1, -1, -1, -1 } },
+	{ task_settle, { -1, -1, -1, -1, -1, -1, TASK_WAITING, -1, -1, -1 } },
+	{ settle_over, { -1, -1, -1, -1, -1, -1, TASK_DONE, -1, -1, -1 } },
+	{ restore_done, { TASK_DONE, -1, -1, -1, -1, -1, -1, -1, -1, -1 } },
 };
 
 /* How a task comes to each state. */
@@ -47,6 +49,7 @@ static transition_fn *const ways[][6] = {
 	[TASK_WAITING] = { 0 },
 	[TASK_FORKED] = { task_fork },
 	[TASK_RUNNING] = { task_fork, task_begin },
+	[TASK_HELD] = { task_fork, task_begin, task_hold },
 	[TASK_STUCK] = { task_fork, task_begin, task_stick },
 	[TASK_ENDED] = { task_fork, task_begin, task_end },
 	[TASK_JUDGED] = { task_fork, task_begin, task_end, judge_done },
@@ -80,13 +83,14 @@ static void check(const struct bench *b)
 {
 	const enum task_state s = task_state(b->task);
 
-	assert_int_equal(b->all.running, s == TASK_RUNNING || s == TASK_STUCK);
+	assert_int_equal(b->all.running, s >= TASK_RUNNING && s <= TASK_STUCK);
 	assert_int_equal(b->all.stuck, s == TASK_STUCK);
 	assert_int_equal(b->all.done, s == TASK_DONE);
 	assert_int_equal(b->all.failed, s == TASK_FAILED);
 	assert_int_equal(b->all.early, s == TASK_EARLY);
 	assert_int_equal(run_tasks_left(&b->all), s < TASK_DONE);
 	assert_int_equal(b->place.state, s == TASK_WAITING ? RUN_WAITING
+					 : s == TASK_HELD  ? RUN_HELD
 					 : s < TASK_DONE   ? RUN_STARTED
 							   : RUN_OVER);
 }

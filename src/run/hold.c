@@ -1,0 +1,299 @@
+/*
+ * hold.c - tasks that stand still for a time, and what becomes of their co-runners; see hold.h.
+ */
+#include "run/hold.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WAIT_US       1000000  /* longest wait for a good moment */
+#define WAIT_LOOK_US  50000    /* between two looks for it */
+#define WATCH_US      5000000  /* co-runners are watched for so long */
+#define WATCH_LOOK_US 250000   /* between two looks at the activity of the GPU */
+#define EXPECTED      3        /* where so many events are expected in a watch, none is a stall */
+#define START_US      30000000 /* a job that shows no work has started by then */
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* --- co-runners --- */
+
+bool run_has_stalled(const struct run_watched *w)
+{
+	if (w->moved)
+		return false;
+	if (w->before_per_s * w->watched_s >= EXPECTED)
+		return true;
+	return w->at_work && w->has_activity && !w->active;
+}
+
+/* Progress lines or launches a second. */
+static double events_per_s(const struct run_task *t, const struct run_count *c)
+{
+	const double each = c->source == RUN_COUNT_PROGRESS ? (double)t->progress.step : 1;
+
+	return c->ran_us > 0 && each > 0 ? (double)c->n / each / (double)c->ran_us * 1e6 : 0;
+}
+
+/* What was held before and is still watched is watched on. */
+static void watch_begin(struct run_gpu *g, int64_t now)
+{
+	struct run_watch *w = &g->watch;
+
+	if (!w->until_us)
+		*w = (struct run_watch){ .from_us = now };
+	w->until_us = g->n_running ? now + WATCH_US : 0;
+	w->look_us = now + WATCH_LOOK_US;
+	w->n = g->n_running;
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		const struct run_task *t = g->running[i];
+
+		w->v[i].task = t;
+		w->v[i].from = run_count_of(t, now);
+		w->v[i].before_per_s = events_per_s(t, &w->v[i].from);
+		w->v[i].at_work = w->v[i].from.n || task_ran_us(t, now) > START_US;
+	}
+}
+
+/* @return the first co-runner that stalls, of those that still run; NULL: none does */
+static const struct run_task *watch_end(const struct run_gpu *g, int64_t now)
+{
+	const struct run_watch *w = &g->watch;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		for (uint32_t k = 0; k < g->n_running; k++) {
+			const struct run_task *t = g->running[k];
+			const struct run_count to = run_count_of(t, now);
+			const struct run_watched seen = {
+				.before_per_s = w->v[i].before_per_s,
+				.moved = to.source != w->v[i].from.source || to.n != w->v[i].from.n,
+				.watched_s = (double)(now - (w->until_us - WATCH_US)) * 1e-6,
+				.at_work = w->v[i].at_work,
+				.has_activity = w->has_activity,
+				.active = w->active,
+			};
+
+			if (t == w->v[i].task && run_has_stalled(&seen))
+				return t;
+		}
+	return NULL;
+}
+
+static bool read_activity(const struct run_holder *h, const struct run_gpu *g, bool *active)
+{
+	struct hes_reading x;
+
+	if (hes_device_read(h->settings->devices, g->device, HES_HAS_UTILISATION, &x, NULL) ||
+	    !(x.has & HES_HAS_UTILISATION))
+		return false;
+	*active = x.busy_pct > 0;
+	return true;
+}
+
+/* --- held --- */
+
+/* @param to  the place of another of its GPU's tasks */
+static void running_swap(struct run_gpu *g, struct run_task *t, uint32_t to)
+{
+	for (uint32_t i = 0; i < run_gpu_started(g); i++)
+		if (g->running[i] == t) {
+			g->running[i] = g->running[to];
+			g->running[to] = t;
+			return;
+		}
+}
+
+/* The tasks of this run that it is known of. */
+static bool workload_is_never_held(const struct run_holder *h, const struct run_task *t)
+{
+	for (size_t i = 0; i < h->tasks->n; i++) {
+		const struct run_task *o = h->tasks->v[i];
+
+		if (o->record.stalled_others && strcmp(o->job->workload, t->job->workload) == 0)
+			return true;
+	}
+	return false;
+}
+
+int run_hold(struct run_holder *h, struct run_task *t, const char *why, struct hes_err *err)
+{
+	if (task_state(t) == TASK_HELD)
+		return 0;
+	if (task_state(t) != TASK_RUNNING || t->ending != ENDING_OWN || t->gpu->trial.open ||
+	    h->stop->signals)
+		return hes_fail(err, -EBUSY, "job %s does not run, or is to end", t->job->id);
+	if (workload_is_never_held(h, t))
+		return hes_fail(err, -EPERM,
+				"job %s: co-runners stalled when a job of workload %s was held",
+				t->job->id, t->job->workload);
+	if (!t->hold.wanted_us)
+		t->hold.wanted_us = run_now_us(h->log->clock);
+	snprintf(t->hold.why, sizeof(t->hold.why), "%s", why);
+	return 0;
+}
+
+/* The journal first, then the GPU's account, then the act. */
+static void hold_now(struct run_holder *h, struct run_task *t)
+{
+	struct run_gpu *g = t->gpu;
+	struct hes_err err;
+	int64_t now;
+
+	t->hold.wanted_us = 0;
+	if (run_act(h->log, run_gpu_name(g), t->job->id, &err, "hold the job: %s", t->hold.why)) {
+		run_pause(h->log, &err);
+		return;
+	}
+	run_account(h->meter, g);
+	if (hes_guard_stop(h->settings->guard, &t->child, &err)) {
+		run_tell(h->log, "job %s cannot be held: %s", t->job->id, err.msg);
+		return;
+	}
+	now = run_now_us(h->log->clock);
+	task_hold(h->tasks, t);
+	t->hold.since_us = now;
+	running_swap(g, t, g->n_running - 1);
+	g->n_running--;
+	g->n_held++;
+	run_observe_disturb(t);
+	run_segment_begin(h->meter, g);
+	watch_begin(g, now);
+}
+
+/* Times of the task go on from where they were. */
+static void hold_end(struct run_task *t, int64_t now)
+{
+	const int64_t held_us = now - t->hold.since_us;
+
+	t->hold.before_us += held_us;
+	t->expected_end_us += held_us;
+	if (t->deadline_us != RUN_NEVER_US)
+		t->deadline_us += held_us;
+}
+
+void run_release(struct run_holder *h, struct run_task *t, const char *why)
+{
+	struct run_gpu *g = t->gpu;
+	struct hes_err err;
+
+	t->hold.wanted_us = 0;
+	if (task_state(t) != TASK_HELD)
+		return;
+	if (run_act(h->log, run_gpu_name(g), t->job->id, &err, "let the job go on: %s", why))
+		run_pause(h->log, &err);
+	run_account(h->meter, g);
+	if (hes_guard_continue(h->settings->guard, &t->child, &err))
+		run_tell(h->log, "job %s goes on, and the guard does not know it: %s", t->job->id,
+			 err.msg);
+	hold_end(t, run_now_us(h->log->clock));
+	task_release(h->tasks, t);
+	running_swap(g, t, g->n_running);
+	g->n_running++;
+	g->n_held--;
+	if (!g->n_held)
+		g->watch.until_us = 0;
+	for (uint32_t i = 0; i < g->n_running; i++)
+		run_observe_disturb(g->running[i]);
+	run_segment_begin(h->meter, g);
+}
+
+void run_release_all(struct run_holder *h, struct run_gpu *g, const char *why)
+{
+	for (uint32_t i = 0; i < g->n_running; i++)
+		g->running[i]->hold.wanted_us = 0;
+	while (g->n_held)
+		run_release(h, g->running[g->n_running], why);
+}
+
+/* --- looks --- */
+
+int64_t run_hold_next_us(const struct run_gpu *g)
+{
+	int64_t next =
+		g->watch.until_us ? sooner(g->watch.look_us, g->watch.until_us) : RUN_NEVER_US;
+
+	for (uint32_t i = 0; i < g->n_running; i++)
+		if (g->running[i]->hold.wanted_us)
+			next = sooner(next, g->running[i]->hold.look_us);
+	return next;
+}
+
+/* Whether a task that is to be held should be held now. */
+static bool hold_is_due(struct run_holder *h, struct run_task *t, int64_t now)
+{
+	bool active = true;
+
+	if (now < t->hold.look_us)
+		return false;
+	t->hold.look_us = now + WAIT_LOOK_US;
+	run_look(h->meter, t);
+	return t->progress_us > t->hold.wanted_us || now - t->hold.wanted_us >= WAIT_US ||
+	       (read_activity(h, t->gpu, &active) && !active);
+}
+
+static void never_hold(struct run_holder *h, struct run_task *t, const struct run_task *stalled)
+{
+	run_tell(h->log,
+		 "job %s was held, and job %s stalled: job %s goes on, and its workload %s is "
+		 "not held again",
+		 t->job->id, stalled->job->id, t->job->id, t->job->workload);
+	t->record.stalled_others = true;
+}
+
+static void watch_look(struct run_holder *h, struct run_gpu *g, int64_t now)
+{
+	struct run_watch *w = &g->watch;
+	const struct run_task *stalled;
+	bool active = false;
+
+	if (now >= w->look_us) {
+		w->look_us = now + WATCH_LOOK_US;
+		w->has_activity |= read_activity(h, g, &active);
+		w->active |= active;
+	}
+	if (now < w->until_us)
+		return;
+	for (uint32_t i = 0; i < g->n_running; i++)
+		run_look(h->meter, g->running[i]);
+	stalled = watch_end(g, now);
+	for (uint32_t i = g->n_running; stalled && i < run_gpu_started(g); i++) {
+		struct run_task *t = g->running[i];
+
+		if (t->hold.since_us < w->from_us)
+			continue;
+		never_hold(h, t, stalled);
+		run_release(h, t, "its co-runners stall");
+		i = g->n_running - 1; /* the others have moved */
+	}
+	w->until_us = 0;
+}
+
+/* No job runs: the one that was held first goes on. */
+static void release_first(struct run_holder *h, struct run_gpu *g)
+{
+	struct run_task *first = g->running[0];
+
+	for (uint32_t i = 1; i < g->n_held; i++)
+		if (g->running[i]->hold.since_us < first->hold.since_us)
+			first = g->running[i];
+	run_release(h, first, "no other job runs there");
+}
+
+void run_hold_look(struct run_holder *h, struct run_gpu *g, int64_t now)
+{
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		struct run_task *t = g->running[i];
+
+		if (!t->hold.wanted_us || !hold_is_due(h, t, now))
+			continue;
+		hold_now(h, t);
+		i -= task_state(t) == TASK_HELD; /* another task has its place */
+	}
+	if (g->watch.until_us)
+		watch_look(h, g, now);
+	if (!g->n_running && g->n_held)
+		release_first(h, g);
+}
