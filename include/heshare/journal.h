@@ -43,6 +43,14 @@ enum hes_run_state {
 
 extern const char *const hes_run_state_names[]; /* by enum hes_run_state; ends with NULL */
 
+/** What experiments of a run took: clocks and co-run sets that were tried to learn of them. */
+struct hes_run_learning {
+	uint64_t experiments;
+	int64_t took_us;     /* more than the same work took otherwise; below 0: less */
+	uint64_t energy_mj;  /* the same; in no attempt */
+	uint64_t iterations; /* done meanwhile */
+};
+
 struct hes_run {
 	int64_t id;
 	uint64_t plan_key;                 /* hash of the plan's file */
@@ -56,6 +64,7 @@ struct hes_run {
 	int64_t over_cap_us; /* time in which the GPUs drew more than the plan's power cap */
 	uint64_t peak_mw;    /* the highest power of the GPUs together; 0: not measured */
 	char progress[HES_JOB_PROGRESS + 1]; /* of jobs without a pattern of their own; "": none */
+	struct hes_run_learning learning;
 };
 
 struct hes_run_gpu {
@@ -268,5 +277,8 @@ int hes_journal_meter(struct hes_journal *j, int64_t run, const struct hes_run_m
 /** Write over_cap_us and peak_mw of a run. */
 int hes_journal_power(struct hes_journal *j, int64_t run, int64_t over_cap_us, uint64_t peak_mw,
 		      struct hes_err *err);
+/** Write what experiments of a run took so far. */
+int hes_journal_learning(struct hes_journal *j, int64_t run, const struct hes_run_learning *l,
+			 struct hes_err *err);
 
 #endif

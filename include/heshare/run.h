@@ -96,8 +96,10 @@ struct hes_run_request {
 	bool takes_stop_file; /* a file "stop" in the folder stops it, as SIGTERM does: for runners
 				 on other machines */
 	bool no_clocks, no_mps; /* do not use clock locks, MPS */
-	bool takes_added;       /* only those can change the journal whose jobs this process starts
-				 */
+	double explore_pct; /* of the GPUs' time with jobs: what experiments may cost that learn of
+			       clocks and co-runners; 0: none are made */
+	bool takes_added;   /* only those can change the journal whose jobs this process starts
+			     */
 	hes_run_replan_fn *replan; /* called when jobs were added, differ from the plan or lost
 				      their GPU, and at --resume; NULL: never */
 	void *replan_ctx;
@@ -160,6 +162,10 @@ struct hes_run_report {
 	size_t waited_power; /* jobs that waited for it, in this session */
 	uint32_t clocks_refused;    /* GPUs whose clock could not be set */
 	uint32_t clocks_missed;     /* GPUs that did not hold it */
+	uint32_t clocks_untried;    /* GPUs on which a clock would have been tried, but cannot be
+				       set */
+	size_t mute;                /* jobs that were alone for long and showed no progress:
+				       nothing was tried with them */
 	double longest_gap_s;       /* without a power reading, of any GPU */
 	unsigned left_out;          /* enum hes_left_out: readings of any GPU, in this session */
 	struct hes_samples samples; /* measured in this run */

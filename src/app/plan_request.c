@@ -249,7 +249,10 @@ static int plan_known(struct around *a, const struct hes_policy *policy, struct 
 	int rc = 0;
 
 	snprintf(known.policy, sizeof(known.policy), "%s", policy->name);
-	snprintf(known.prefer, sizeof(known.prefer), "%s", a->r->prefer ? a->r->prefer : "");
+	snprintf(known.prefer, sizeof(known.prefer), "%s",
+		 a->r->prefer && *a->r->prefer ? a->r->prefer
+		 : policy->prefers             ? policy->prefers[0]
+					       : "");
 	if (a->known.n_waiting)
 		rc = hes_policy_plan(policy, &a->known, &known, front, err);
 	if (!rc)

@@ -129,6 +129,11 @@ uint32_t learn_clocks_next(const struct learn_clocks *c, const struct hes_gpu_ty
 	return best->clock_mhz;
 }
 
+uint32_t learn_clocks_best(const struct learn_clocks *c, const struct learn_preference *p)
+{
+	return c->n ? clocks_best(c, p)->clock_mhz : 0;
+}
+
 /* --- sets --- */
 
 bool learn_set_gain(const struct learn_window *w, const struct learn_alone *alone,

@@ -69,6 +69,9 @@ void learn_clocks_saw(struct learn_clocks *c, const struct learn_window *w);
 uint32_t learn_clocks_next(const struct learn_clocks *c, const struct hes_gpu_type *g,
 			   const struct learn_preference *p, bool *over);
 
+/** The clock that suits @p best so far; 0: no window was seen. */
+uint32_t learn_clocks_best(const struct learn_clocks *c, const struct learn_preference *p);
+
 /* --- sets --- */
 
 /** A member's own figures, alone on this GPU type. */

@@ -94,6 +94,16 @@ static int power_write(struct run_results *rs, struct hes_err *err)
 	return hes_journal_power(rs->log->journal, run->id, run->over_cap_us, run->peak_mw, err);
 }
 
+static int learning_write(struct run_results *rs, struct hes_err *err)
+{
+	struct hes_run *run = rs->log->run;
+
+	run->learning = run_learner_sum(rs->learner);
+	return run->learning.experiments
+		       ? hes_journal_learning(rs->log->journal, run->id, &run->learning, err)
+		       : 0;
+}
+
 static int ended_write(struct run_results *rs, struct hes_err *err)
 {
 	int rc = hes_journal_begin(rs->log->journal, err);
@@ -109,6 +119,8 @@ static int ended_write(struct run_results *rs, struct hes_err *err)
 		if (!rc)
 			rc = gpu_write(rs, t->gpu, err);
 	}
+	if (!rc)
+		rc = learning_write(rs, err);
 	return hes_journal_end(rs->log->journal, rc, err);
 }
 
@@ -122,6 +134,8 @@ int run_keep_gpus(struct run_results *rs, struct hes_err *err)
 		rc = gpu_write(rs, &rs->gpus->v[i], err);
 	if (!rc)
 		rc = power_write(rs, err);
+	if (!rc)
+		rc = learning_write(rs, err);
 	return hes_journal_end(rs->log->journal, rc, err);
 }
 
@@ -153,6 +167,8 @@ void run_keep_joules(struct run_results *rs, int64_t now)
 	}
 	if (!rc)
 		rc = power_write(rs, &err);
+	if (!rc)
+		rc = learning_write(rs, &err);
 	hes_journal_end(rs->log->journal, rc, &err);
 }
 

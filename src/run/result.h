@@ -5,6 +5,7 @@
 #ifndef HES_RUN_RESULT_H
 #define HES_RUN_RESULT_H
 
+#include "run/learner.h"
 #include "run/plan_again.h"
 #include "run/solo_point.h"
 #include "run/verdict.h"
@@ -18,6 +19,7 @@ struct run_results {
 	const struct run_observer *observer;
 	struct run_judge *judge;
 	struct run_replans *replans; /* hear of tasks that are over */
+	const struct run_learner *learner;
 };
 
 /** Judge the tasks that have ended and write the results down. */

@@ -61,6 +61,7 @@ static void runner_wire(struct runner *r)
 	r->samples.gpus = &r->gpus;
 	r->observer = (struct run_observer){ &r->log, &r->meter, r->q->devices, &r->samples };
 	r->holder = (struct run_holder){ &r->log, &r->tasks, &r->settings, &r->meter, &r->stop };
+	r->learner = (struct run_learner){ .q = r->q, .log = &r->log, .gpus = &r->gpus };
 	r->judge = (struct run_judge){ r->q, &r->log, &r->stop, &r->tasks, &r->settings };
 	r->children = (struct run_children){ .q = r->q,
 					     .log = &r->log,
@@ -79,8 +80,9 @@ static void runner_wire(struct runner *r)
 					   .gpus = &r->gpus,
 					   .cap = &r->cap,
 					   .children = &r->children };
-	r->results = (struct run_results){ &r->log, &r->tasks,    &r->gpus,  &r->meter,
-					   &r->cap, &r->observer, &r->judge, &r->replans };
+	r->results =
+		(struct run_results){ &r->log,      &r->tasks, &r->gpus,    &r->meter,  &r->cap,
+				      &r->observer, &r->judge, &r->replans, &r->learner };
 	r->live.log = &r->log;
 	r->live.tasks = &r->tasks;
 	r->live.gpus = &r->gpus;
@@ -262,6 +264,7 @@ static int runner_begin(struct runner *r, struct hes_err *err)
 		hes_meter_watch_power(r->meter.meter, r->cap.cap_w);
 	r->cap.earlier_over_us = r->log.run->over_cap_us;
 	r->cap.earlier_peak_mw = r->log.run->peak_mw;
+	run_learner_begin(&r->learner);
 	if (!rc && resumed)
 		rc = run_resume_clock(&r->log, &r->clock, err);
 	r->clock.mono_s = hes_monotonic_s();
@@ -301,6 +304,7 @@ static void runner_free(struct runner *r)
 	run_tasks_free(&r->tasks);
 	free(r->gpus.v);
 	hes_samples_free(&r->samples.v);
+	run_learner_free(&r->learner);
 }
 
 static int runner_end(struct runner *r, struct hes_run_report *out, struct hes_err *err)

@@ -55,6 +55,7 @@ struct run_lock {
 	uint32_t mhz; /* locked; 0: not */
 	bool refused;
 	bool missed;       /* the GPU has another clock; reported */
+	bool untried;      /* one would have been tried (job_clock.c), but cannot be set */
 	bool foreign;      /* the same, where this run has locked none */
 	uint32_t low_mhz;  /* of the last look, without a lock and below the plan's clock */
 	int64_t verify_us; /* when to read the clock back */

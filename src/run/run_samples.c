@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@
 
 #define LEAST_US 60000000 /* of progress: output is read every second */
 #define LEAST_S  30       /* of power */
+#define TRIED_S  8        /* of both, of a job alone at a clock, whose lines have their time */
 #define LEARN_US 60000000 /* between two looks for samples */
 
 static bool profile_of(const struct run_samples *s, const struct run_gpu *g,
@@ -37,13 +39,19 @@ static bool segment_has(const struct run_segment *s, const struct run_task *task
 	return false;
 }
 
+/* A clock that was tried (job_clock.c) is held for some seconds only. */
+static bool is_short(const struct run_segment *s)
+{
+	return s->n == 1 && s->clock_mhz && !isnan(s->rates[0].first_s);
+}
+
 /* A job without progress may not have begun, or may have ended unnoticed. */
 static bool is_metered(const struct run_segment *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (!s->rates[i].seen)
 			return false;
-	return s->has_energy && s->seconds >= LEAST_S;
+	return s->has_energy && s->seconds >= (is_short(s) ? TRIED_S : LEAST_S);
 }
 
 /* Power with all jobs of @s but @task at the same clock. @return whether it was measured */
@@ -78,8 +86,9 @@ static bool make_sample(const struct run_samples *of, const struct run_gpu *g,
 	size_t n = 0;
 
 	/* What the lines of a job without iterations count is not that of its profile. */
-	if (p->task->job->whole_run || !p->seen || run_rate_us(p) < LEAST_US ||
-	    p->last <= p->first || !is_metered(s) || !profile_of(of, g, p->task, &x.task))
+	if (p->task->job->whole_run || !p->seen ||
+	    run_rate_us(p) < (is_short(s) ? TRIED_S * 1e6 : LEAST_US) || p->last <= p->first ||
+	    !is_metered(s) || !profile_of(of, g, p->task, &x.task))
 		return false;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct run_task *t = s->rates[i].task;

@@ -66,6 +66,16 @@ struct run_hold {
 	char why[RUN_HOLD_WHY]; /* a clause */
 };
 
+/* job_clock.c */
+struct run_job_clock {
+	bool on;              /* its clock is looked for; planned_mhz is valid */
+	bool settled;         /* it is found */
+	bool mute;            /* it was alone for long and showed no progress */
+	uint32_t planned_mhz; /* of its place before */
+	uint32_t trying_mhz;  /* of the experiment that goes on; 0: none */
+	int64_t from_us;      /* windows count from here on */
+};
+
 struct run_task {
 	/* From the plan. */
 	const struct hes_job *job;
@@ -120,6 +130,7 @@ struct run_task {
 	enum run_lack lack;              /* what it did not get, when it failed */
 	char seen[HES_JOURNAL_SEEN_MAX]; /* why it ended early, or lacked something; "": neither */
 
+	struct run_job_clock clock;
 	struct run_observed *observed; /* solo_point.c: alone on its GPU; NULL: nothing was seen */
 	size_t outside;     /* contexts that may do its work, seen at its end (outside.c) */
 	bool waits_outside; /* it had to wait for outside.c; reported */

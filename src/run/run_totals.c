@@ -182,7 +182,7 @@ static void sum_gpus(struct hes_run_report *out)
 	}
 	out->measured.busy_energy_mj = out->done < out->n_jobs ? out->jobs_mj : busy_mj;
 	out->measured.fleet_energy_mj = busy_mj + out->idle_mj;
-	parts_mj = out->jobs_mj + out->aborted_mj;
+	parts_mj = out->jobs_mj + out->aborted_mj + out->run.learning.energy_mj;
 	out->unattributed_mj = busy_mj > parts_mj ? busy_mj - parts_mj : 0;
 	if (out->done == out->n_jobs)
 		out->part = out->planned;
@@ -244,12 +244,14 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 		plan_gpu(out, &out->gpus[i], r->gpus.v[i].planned->type);
 		out->clocks_refused += r->gpus.v[i].lock.refused && !r->q->no_clocks;
 		out->clocks_missed += r->gpus.v[i].lock.missed;
+		out->clocks_untried += r->gpus.v[i].lock.untried && !r->q->no_clocks;
 	}
+	out->run = *r->log.run;
 	sum_gpus(out);
 	out->lost_s = out->lost ? (double)run_keep_pause_us(run_now_us(&r->clock)) * 1e-6 : 0;
-	out->run = *r->log.run;
 	memcpy(out->known, r->q->plan->known, sizeof(out->known));
 	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
+	out->mute = r->learner.mute;
 	out->waited_power = r->cap.delayed;
 	out->longest_gap_s = r->meter.longest_gap_s;
 	out->left_out = r->meter.left_out;

@@ -26,6 +26,7 @@
 #define MEMBERS_LONGEST 60000000 /* between two looks at the processes on the GPU */
 #define BUSY_PCT        10       /* utilisation of a GPU that is at work, */
 #define RATE_US         1000000  /* over at most this time */
+#define SETTLE_US       1000000  /* for a clock that was set */
 #define LATE_PART       10       /* of a run: an end that was seen later is not measured */
 
 struct run_mark {
@@ -36,24 +37,35 @@ struct run_mark {
 	struct hes_measured gpu;
 };
 
-struct run_observed {
-	uint32_t sm_pct, clock_mhz; /* its setting */
-	bool from_start;            /* it was alone when it started */
-	bool whole;                 /* the same, and in this setting ever since */
-	bool disturbed;             /* not alone, or in another setting, since the last mark */
-	bool unlisted;              /* the driver lists no processes */
-	int64_t look_us;            /* at its start; RUN_NEVER_US: it is over */
-	int64_t members_us;         /* when to look at the processes on the GPU */
-	int64_t use_us, busy_us;   /* it first used the GPU, kept it busy; RUN_NEVER_US: not seen */
-	int64_t first_us, seen_us; /* first and last progress that was read; 0: none */
-	uint64_t first;            /* iterations at first_us */
-	double temperature_c;      /* of the last mark; NaN: not read */
-	struct hes_measured begun, ended; /* from first use of the GPU to the end */
+/* What was seen at a clock. */
+struct run_observed_clock {
+	uint32_t clock_mhz;
 	int64_t window_us;
 	size_t n;
 	struct run_mark marks[MARKS];
+	bool fresh;            /* there are marks since it was kept */
 	struct hes_point kept; /* in the store; windows 0: none */
 	int64_t kept_us;
+	struct run_observed_clock *next;
+};
+
+struct run_observed {
+	uint32_t sm_pct;
+	bool from_start;           /* it was alone when it started */
+	bool whole;                /* the same, and at this clock ever since */
+	bool disturbed;            /* not alone, or at another clock, since the last mark */
+	bool unlisted;             /* the driver lists no processes */
+	bool close;                /* it is looked at as often as at a start */
+	int64_t look_us;           /* at its start; RUN_NEVER_US: it is over */
+	int64_t members_us;        /* when to look at the processes on the GPU */
+	int64_t use_us, busy_us;   /* it first used the GPU, kept it busy; RUN_NEVER_US: not seen */
+	int64_t first_us, seen_us; /* first and last progress that was read; 0: none */
+	uint64_t first;            /* iterations at first_us */
+	int64_t clock_us;          /* when its clock was seen to change; 0: never */
+	double temperature_c;      /* of the last mark; NaN: not read */
+	struct hes_measured begun, ended;  /* from first use of the GPU to the end */
+	struct run_observed_clock *now;    /* at the GPU's clock */
+	struct run_observed_clock *clocks; /* all, the last one first */
 };
 
 static int64_t least_us(int64_t a, int64_t b)
@@ -79,25 +91,51 @@ static struct hes_measured observed_gpu(const struct run_observer *w, const stru
 	return now;
 }
 
+/* What was seen at a clock; the first time there is nothing. @return NULL: no memory */
+static struct run_observed_clock *observed_at(struct run_observed *o, uint32_t clock_mhz)
+{
+	struct run_observed_clock *c = o->clocks;
+
+	while (c && c->clock_mhz != clock_mhz)
+		c = c->next;
+	if (c)
+		return c;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->clock_mhz = clock_mhz;
+	c->window_us = WINDOW_US;
+	c->next = o->clocks;
+	return o->clocks = c;
+}
+
 static struct run_observed *observed_make(struct run_task *t, bool whole, int64_t now)
 {
 	struct run_observed *o = calloc(1, sizeof(*o));
 
 	/* Without memory nothing is measured. */
-	if (!o)
+	if (o)
+		o->now = observed_at(o, t->gpu->lock.mhz);
+	if (!o || !o->now) {
+		free(o);
 		return NULL;
+	}
 	o->sm_pct = t->attempt.sm_pct;
-	o->clock_mhz = t->gpu->lock.mhz;
 	o->from_start = o->whole = whole;
 	o->look_us = whole ? now : RUN_NEVER_US;
 	o->use_us = o->busy_us = RUN_NEVER_US;
-	o->window_us = WINDOW_US;
 	o->temperature_c = NAN;
 	return o;
 }
 
 void run_observe_free(struct run_observed *o)
 {
+	struct run_observed_clock *next;
+
+	for (struct run_observed_clock *c = o ? o->clocks : NULL; c; c = next) {
+		next = c->next;
+		free(c);
+	}
 	free(o);
 }
 
@@ -146,23 +184,24 @@ static void observe_start(const struct run_observer *w, const struct run_task *t
 		o->look_us = pause < START_LONGEST && !moves ? now + pause : RUN_NEVER_US;
 }
 
-static void marks_halve(struct run_observed *o)
+static void marks_halve(struct run_observed_clock *c)
 {
 	size_t n = 1;
 
-	for (size_t i = 2; i < o->n; i += 2) {
-		o->marks[i].gap |= o->marks[i - 1].gap;
-		o->marks[n++] = o->marks[i];
+	for (size_t i = 2; i < c->n; i += 2) {
+		c->marks[i].gap |= c->marks[i - 1].gap;
+		c->marks[n++] = c->marks[i];
 	}
-	o->n = n;
-	o->window_us *= 2;
+	c->n = n;
+	c->window_us *= 2;
 }
 
 /* @param last  the attempt has ended: what came after the last mark makes the last window longer */
 static void observe_progress(const struct run_observer *w, const struct run_task *t,
 			     struct run_observed *o, bool last)
 {
-	const struct run_mark *before = o->n ? &o->marks[o->n - 1] : NULL;
+	struct run_observed_clock *c = o->now;
+	const struct run_mark *before = c->n ? &c->marks[c->n - 1] : NULL;
 	struct run_mark m = { .at_us = t->progress_us,
 			      .own_s = t->progress.seconds,
 			      .iterations = t->progress.iterations };
@@ -175,31 +214,31 @@ static void observe_progress(const struct run_observer *w, const struct run_task
 		o->first = m.iterations;
 	}
 	m.gap = !before || o->disturbed || m.iterations < before->iterations;
-	if (!m.gap && m.at_us - before->at_us < o->window_us && !last)
+	if (!m.gap && m.at_us - before->at_us < c->window_us && !last)
 		return;
 	m.gpu = observed_gpu(w, t->gpu, o);
-	if (o->n > 1 && !m.gap && !before->gap && m.at_us - before->at_us < o->window_us)
-		o->n--;
-	else if (o->n == MARKS)
-		marks_halve(o);
-	o->marks[o->n++] = m;
+	if (c->n > 1 && !m.gap && !before->gap && m.at_us - before->at_us < c->window_us)
+		c->n--;
+	else if (c->n == MARKS)
+		marks_halve(c);
+	c->marks[c->n++] = m;
+	c->fresh = true;
 	o->disturbed = false;
 }
 
-/* Whether the job is in the setting of its marks; without a window they follow it. */
-static bool observe_setting(const struct run_task *t, struct run_observed *o)
+/* Marks belong to the GPU's clock. @return whether it has settled */
+static bool observe_clock(const struct run_task *t, struct run_observed *o, int64_t now)
 {
 	const uint32_t clock_mhz = t->gpu->lock.mhz;
+	struct run_observed_clock *c;
 
-	if (o->sm_pct == t->attempt.sm_pct && o->clock_mhz == clock_mhz)
-		return true;
+	if (o->now->clock_mhz == clock_mhz)
+		return !o->clock_us || now >= o->clock_us + SETTLE_US;
 	o->whole = false;
-	if (o->n > 1)
-		return false;
-	o->n = 0;
-	o->sm_pct = t->attempt.sm_pct;
-	o->clock_mhz = clock_mhz;
-	return true;
+	c = observed_at(o, clock_mhz);
+	o->now = c ? c : o->now;
+	o->clock_us = now;
+	return false;
 }
 
 void run_observe_disturb(struct run_task *t)
@@ -211,6 +250,14 @@ void run_observe_disturb(struct run_task *t)
 	o->disturbed = true;
 	o->whole = false;
 	o->look_us = RUN_NEVER_US;
+}
+
+void run_observe_closely(struct run_task *t, bool close)
+{
+	if (!t->observed)
+		return;
+	t->observed->close = close;
+	t->observed->look_us = close ? 0 : t->observed->look_us;
 }
 
 void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now)
@@ -242,13 +289,15 @@ void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now)
 										  : START_LOOK_US),
 					       MEMBERS_LONGEST);
 	}
-	if (others > 0 || !observe_setting(t, o)) {
+	if (others > 0 || !observe_clock(t, o, now)) {
 		run_observe_disturb(t);
+		o->look_us = o->close ? now + START_LOOK_US : RUN_NEVER_US;
 		return;
 	}
 	observe_start(w, t, o, now);
+	o->look_us = o->close ? now + START_LOOK_US : o->look_us;
 	observe_progress(w, t, o, false);
-	if (looked && o->from_start && o->n < 2)
+	if (looked && o->from_start && o->now->n < 2)
 		o->ended = observed_gpu(w, g, o);
 	if (!w->log->paused)
 		run_observe_keep(w, t, false, &err);
@@ -272,28 +321,30 @@ void run_observe_end(const struct run_observer *w, struct run_task *t)
 		return;
 	}
 	o->ended = observed_gpu(w, g, o);
-	if (observe_setting(t, o))
+	if (observe_clock(t, o, w->log->clock->woken_us))
 		observe_progress(w, t, o, true);
 }
 
 /* --- the point --- */
 
 /* What the marks bound. @return how many windows have iterations and power */
-static size_t observed_windows(const struct run_observed *o, struct hes_measured v[MARKS],
-			       double us[MARKS], double *iteration_us, double *iterations)
+static size_t observed_windows(const struct run_observed_clock *c, int64_t since_us,
+			       struct hes_measured v[MARKS], double us[MARKS], double *iteration_us,
+			       double *iterations)
 {
 	double all_us = 0;
 	size_t n = 0;
 
 	*iterations = 0;
-	for (size_t i = 1; i < o->n; i++) {
-		const struct run_mark *a = &o->marks[i - 1], *b = &o->marks[i];
+	for (size_t i = 1; i < c->n; i++) {
+		const struct run_mark *a = &c->marks[i - 1], *b = &c->marks[i];
 		const double own_us = (b->own_s - a->own_s) * 1e6,
 			     took_us = own_us > 0 ? own_us : (double)(b->at_us - a->at_us),
 			     done = (double)(b->iterations - a->iterations);
 
 		v[n] = hes_measured_between(&a->gpu, &b->gpu);
-		if (b->gap || !(done > 0) || !(took_us > 0) || !(v[n].mean_w > 0))
+		if (b->gap || a->at_us < since_us || !(done > 0) || !(took_us > 0) ||
+		    !(v[n].mean_w > 0))
 			continue;
 		us[n++] = took_us / done;
 		*iterations += done;
@@ -301,6 +352,27 @@ static size_t observed_windows(const struct run_observed *o, struct hes_measured
 	}
 	*iteration_us = n ? all_us / *iterations : NAN;
 	return n;
+}
+
+bool run_observe_window(const struct run_task *t, int64_t since_us, struct learn_window *out)
+{
+	const struct run_observed *o = t->observed;
+	struct hes_measured v[MARKS];
+	double us[MARKS], iteration_us, done, mean_w = 0;
+	const size_t n = o ? observed_windows(o->now, since_us, v, us, &iteration_us, &done) : 0;
+
+	if (!n || o->now->clock_mhz != t->gpu->lock.mhz)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		mean_w += v[i].mean_w / (double)n;
+	*out = (struct learn_window){ .clock_mhz = o->now->clock_mhz,
+				      .seconds = iteration_us * done * 1e-6,
+				      .joules = mean_w * iteration_us * done * 1e-6,
+				      .n = 1,
+				      .members = { { .sm_pct = o->sm_pct,
+						     .rate = 1e6 / iteration_us,
+						     .rate_se = n > 1 ? steady_se(us, n) : 0 } } };
+	return true;
 }
 
 /* The first line came after some iterations: at most as many as between two lines. */
@@ -334,14 +406,14 @@ static bool point_of_whole(const struct run_task *t, const struct run_observed *
 }
 
 /* @return false: nothing was measured that a point can hold */
-static bool observed_point(const struct run_task *t, const struct run_observed *o, bool over,
-			   struct hes_point *out)
+static bool observed_point(const struct run_task *t, const struct run_observed *o,
+			   const struct run_observed_clock *c, bool over, struct hes_point *out)
 {
 	const bool whole = over && o->whole && t->verdict == HES_VERDICT_DONE;
 	const double run_s = whole ? (double)(t->ended_us - t->attempt.started_us) * 1e-6 : NAN;
 	struct hes_measured v[MARKS];
 	double us[MARKS], iteration_us, done;
-	const size_t n = observed_windows(o, v, us, &iteration_us, &done);
+	const size_t n = observed_windows(c, 0, v, us, &iteration_us, &done);
 
 	/* What its lines count is not known: its iteration is the whole run. */
 	if (t->job->whole_run && !whole)
@@ -364,7 +436,7 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 		snprintf(out->progress, sizeof(out->progress), "%s", t->job->progress);
 	out->batch_size = t->job->batch_size;
 	out->sm_pct = o->sm_pct;
-	out->clock_mhz = o->clock_mhz;
+	out->clock_mhz = c->clock_mhz;
 	out->memory_mib = t->most_mib ? (double)t->most_mib : NAN;
 	out->temperature_c = o->temperature_c;
 	out->run_s = run_s;
@@ -385,24 +457,37 @@ static int point_store(const struct run_observer *w, const struct hes_point *old
 	return run_deliver(w->samples, &d, err);
 }
 
-int run_observe_keep(const struct run_observer *w, struct run_task *t, bool over,
-		     struct hes_err *err)
+static int clock_keep(const struct run_observer *w, struct run_task *t,
+		      struct run_observed_clock *c, bool over, struct hes_err *err)
 {
-	const struct run_lock *lock = &t->gpu->lock;
-	struct run_observed *o = t->observed;
+	const struct run_observed *o = t->observed;
 	const int64_t now = run_now_us(w->log->clock);
 	struct hes_point new;
 	int rc;
 
-	/* At a clock that is not the one that was set nothing is learnt. */
-	if (!o || lock->foreign || lock->missed ||
-	    (!over && o->kept_us &&
-	     now < o->kept_us + least_us(KEEP_US, o->kept_us - t->attempt.started_us)) ||
-	    !observed_point(t, o, over, &new))
+	if ((c != o->now && !c->fresh) ||
+	    (!over && c->kept_us &&
+	     now < c->kept_us + least_us(KEEP_US, c->kept_us - t->attempt.started_us)) ||
+	    !observed_point(t, o, c, over, &new))
 		return 0;
-	o->kept_us = now;
-	rc = point_store(w, &o->kept, &new, err);
-	if (!rc)
-		o->kept = new;
+	c->kept_us = now;
+	rc = point_store(w, &c->kept, &new, err);
+	if (rc)
+		return rc;
+	c->kept = new;
+	c->fresh = false;
+	return 0;
+}
+
+int run_observe_keep(const struct run_observer *w, struct run_task *t, bool over,
+		     struct hes_err *err)
+{
+	const struct run_lock *lock = &t->gpu->lock;
+	struct run_observed_clock *c = t->observed ? t->observed->clocks : NULL;
+	int rc = 0;
+
+	/* At a clock that is not the one that was set nothing is learnt. */
+	for (; c && !lock->foreign && !lock->missed && !rc; c = c->next)
+		rc = clock_keep(w, t, c, over, err);
 	return rc;
 }

@@ -4,12 +4,13 @@
  *
  * Time counts while no other job and no other process is on the GPU. A point is kept at the first
  * steady progress, at least each minute, and at the end of the attempt, however that ends. The
- * later row replaces the earlier one. A job without progress lines is measured as a whole, if it
- * ends well.
+ * later row replaces the earlier one. There is a point for each clock at which the job ran. A job
+ * without progress lines is measured as a whole, if it ends well.
  */
 #ifndef HES_RUN_SOLO_POINT_H
 #define HES_RUN_SOLO_POINT_H
 
+#include "learn/learn.h"
 #include "run/account.h"
 #include "run/run_samples.h"
 
@@ -29,6 +30,11 @@ int64_t run_observe_next_us(const struct run_task *t);
 void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now);
 /** What it does until the next look is not measured: it is held, or was. */
 void run_observe_disturb(struct run_task *t);
+/** Look as often as at a start, for short windows; or no longer. */
+void run_observe_closely(struct run_task *t, bool close);
+/** What the job did at its GPU's clock, by whole windows that began from @since_us on. @return
+ * false: there is none */
+bool run_observe_window(const struct run_task *t, int64_t since_us, struct learn_window *out);
 /** The event of its process's end has come, and its progress was read. */
 void run_observe_end(const struct run_observer *w, struct run_task *t);
 /**

@@ -42,6 +42,9 @@ static const char *const texts[JOURNAL_STATEMENTS] = {
 			  "VALUES (?1, ?2, ?3, ?4, ?5)"
 			  " ON CONFLICT DO UPDATE SET measured_us = ?4, energy_mj = ?5",
 	[JOURNAL_POWER] = "UPDATE runs SET over_cap_us = ?2, peak_mw = ?3 WHERE id = ?1",
+	[JOURNAL_LEARNING] =
+		"UPDATE runs SET experiments = ?2, learning_us = ?3, learning_mj = ?4, "
+		"learning_iterations = ?5 WHERE id = ?1",
 };
 
 int hes_journal_open(struct hes_store *s, struct hes_journal **out, struct hes_err *err)
@@ -386,5 +389,18 @@ int hes_journal_power(struct hes_journal *j, int64_t run, int64_t over_cap_us, u
 	sqlite3_bind_int64(q, 1, run);
 	sqlite3_bind_int64(q, 2, over_cap_us);
 	sqlite3_bind_int64(q, 3, (int64_t)peak_mw);
+	return hes_db_run(j->store, q, err);
+}
+
+int hes_journal_learning(struct hes_journal *j, int64_t run, const struct hes_run_learning *l,
+			 struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_LEARNING];
+
+	sqlite3_bind_int64(q, 1, run);
+	sqlite3_bind_int64(q, 2, (int64_t)l->experiments);
+	sqlite3_bind_int64(q, 3, l->took_us);
+	sqlite3_bind_int64(q, 4, (int64_t)l->energy_mj);
+	sqlite3_bind_int64(q, 5, (int64_t)l->iterations);
 	return hes_db_run(j->store, q, err);
 }

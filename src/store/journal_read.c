@@ -10,7 +10,8 @@
 
 #define RUN_COLUMNS                                                                   \
 	"id, plan_key, plan, folder, host, started_us, ended_us, state, runner_pid, " \
-	"runner_start, runner_boot, over_cap_us, peak_mw, progress"
+	"runner_start, runner_boot, over_cap_us, peak_mw, progress, experiments, "    \
+	"learning_us, learning_mj, learning_iterations"
 
 /* Which of @names a column holds; the schema lets no other in. */
 static int word(sqlite3_stmt *q, int column, const char *const *names)
@@ -44,6 +45,12 @@ static int run_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	r->over_cap_us = sqlite3_column_int64(q, 11);
 	r->peak_mw = (uint64_t)sqlite3_column_int64(q, 12);
 	hes_db_text(q, 13, r->progress, sizeof(r->progress));
+	r->learning = (struct hes_run_learning){
+		.experiments = (uint64_t)sqlite3_column_int64(q, 14),
+		.took_us = sqlite3_column_int64(q, 15),
+		.energy_mj = (uint64_t)sqlite3_column_int64(q, 16),
+		.iterations = (uint64_t)sqlite3_column_int64(q, 17),
+	};
 	return 0;
 }
 

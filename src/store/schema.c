@@ -291,6 +291,14 @@ const struct hes_schema_step hes_schema_steps[] = {
 	  "  PRIMARY KEY (day, tenant, uid, gpu_type)"
 	  ") STRICT, WITHOUT ROWID;",
 	  { NULL } },
+	{ "what experiments of a run took, and floors of jobs",
+	  "ALTER TABLE runs ADD COLUMN experiments INTEGER NOT NULL DEFAULT 0;"
+	  "ALTER TABLE runs ADD COLUMN learning_us INTEGER NOT NULL DEFAULT 0;" /* below 0: they
+										   gained */
+	  "ALTER TABLE runs ADD COLUMN learning_mj INTEGER NOT NULL DEFAULT 0;"
+	  "ALTER TABLE runs ADD COLUMN learning_iterations INTEGER NOT NULL DEFAULT 0;"
+	  "ALTER TABLE added_jobs ADD COLUMN keep REAL NOT NULL DEFAULT 0;", /* 0: none */
+	  { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

@@ -34,6 +34,7 @@ struct run_opts {
 		*program, *predictor, *progress;
 	uint64_t retries;
 	uint64_t share_sum;
+	double explore_pct;
 	double timeout_factor, timeout_least_s, grace_s, before_end_s;
 	bool no_clocks, no_mps, json, allow_setuid, early_ok, other_gpus;
 	const char *log_max, *gpus, *policy, *prefer;
@@ -54,6 +55,10 @@ static const struct opt run_opts[] = {
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME",
 	  .offer = offer_contenders,
 	  .help = "policy, as NAME, NAME:PREFERENCE or NAME:VARIANT; without it, joint" },
+	{ .name = "explore", .kind = OPT_DOUBLE, AT(explore_pct), .arg = "PCT", .def = "2",
+	  .max = 100,
+	  .help = "spend at most PCT % of the GPUs' time with jobs on experiments, which find "
+		  "clocks and co-runners while jobs work; 0: none" },
 	{ .heading = "the run",
 	  .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .help = "print every act in order, with planned times, and do nothing" },
@@ -196,7 +201,7 @@ static double stop_time(const struct run_opts *o)
 /* Options that go on to the runners. @return what holds their values; free() it */
 static char *runner_args(const struct run_opts *o, const char **out)
 {
-	char *values = calloc(5, 64);
+	char *values = calloc(6, 64);
 	size_t n = 0;
 
 	if (!values)
@@ -206,7 +211,8 @@ static char *runner_args(const struct run_opts *o, const char **out)
 	snprintf(values + 128, 64, "--timeout-factor=%.17g", o->timeout_factor);
 	snprintf(values + 192, 64, "--timeout-least=%.17g", o->timeout_least_s);
 	snprintf(values + 256, 64, "--grace=%.17g", o->grace_s);
-	for (size_t i = 0; i < 5; i++)
+	snprintf(values + 320, 64, "--explore=%.17g", o->explore_pct);
+	for (size_t i = 0; i < 6; i++)
 		out[n++] = values + 64 * i;
 	if (o->no_clocks)
 		out[n++] = "--no-clocks";
@@ -232,7 +238,7 @@ static char *runner_args(const struct run_opts *o, const char **out)
 
 static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 {
-	const char *args[17];
+	const char *args[18];
 	char *values = runner_args(o, args);
 	const struct head_request q = {
 		.launcher = &in->launcher,
@@ -285,6 +291,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 {
 	struct hes_run_request q = {
 		.retries = (unsigned)o->retries,
+		.explore_pct = o->explore_pct,
 		.early_ok = o->early_ok,
 		.timeout_factor = o->timeout_factor,
 		.timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),

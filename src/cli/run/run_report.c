@@ -147,6 +147,14 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 			"Clocks were not set on %" PRIu32
 			" GPU%s: times and energies are those of the GPUs' own clocks.\n",
 			r->clocks_refused, hes_s(r->clocks_refused));
+	if (r->clocks_untried)
+		fprintf(f,
+			"Clocks cannot be set on %" PRIu32
+			" GPU%s, so none was tried: jobs ran at the default clock.\n",
+			r->clocks_untried, hes_s(r->clocks_untried));
+	if (r->mute)
+		fprintf(f, "%zu job%s showed no progress: no clock was tried with %s.\n", r->mute,
+			hes_s(r->mute), r->mute == 1 ? "it" : "them");
 	if (r->clocks_missed)
 		fprintf(f, "%" PRIu32 " GPU%s did not hold the clock at some time.\n",
 			r->clocks_missed, hes_s(r->clocks_missed));
@@ -157,6 +165,20 @@ static void joules_row(struct table *t, const char *what, uint64_t mj)
 	const struct cell row[] = { cell_text(NULL, "", what), cell_energy(NULL, "", (double)mj) };
 
 	TABLE_ROW(t, row);
+}
+
+/* What experiments took more than the same work would have without them. */
+static void learning_row(struct table *t, const struct hes_run_learning *l)
+{
+	char what[120], time[HES_QUANTITY_MAX];
+
+	if (!l->experiments)
+		return;
+	hes_time_text(time, (double)l->took_us);
+	snprintf(what, sizeof(what),
+		 "learning: %" PRIu64 " experiment%s, %s, %" PRIu64 " iterations", l->experiments,
+		 hes_s(l->experiments), time, l->iterations);
+	joules_row(t, what, l->energy_mj);
 }
 
 /* The parts of what the GPUs' counters counted. */
@@ -170,6 +192,7 @@ static void joules_sum(FILE *f, const struct hes_run_report *r)
 	joules_row(&t, r->done == r->n_jobs ? "jobs" : "jobs that are done", r->jobs_mj);
 	joules_row(&t, "aborted and repeated attempts", r->aborted_mj);
 	joules_row(&t, "GPUs without a job", r->idle_mj);
+	learning_row(&t, &r->run.learning);
 	if (r->unattributed_mj * 1000 > r->meter_mj)
 		joules_row(&t, "jobs in gaps of the readings", r->unattributed_mj);
 	joules_row(&t, meters, r->meter_mj);
@@ -262,11 +285,23 @@ static json_t *joules_json(const struct hes_run_report *r)
 {
 	const bool known = r->has_energy;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:f}", "jobs_j", joules(known, r->jobs_mj),
-			 "aborted_j", joules(known, r->aborted_mj), "idle_j",
-			 joules(known, r->idle_mj), "unattributed_j",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:f}", "jobs_j",
+			 joules(known, r->jobs_mj), "aborted_j", joules(known, r->aborted_mj),
+			 "idle_j", joules(known, r->idle_mj), "learning_j",
+			 joules(known, r->run.learning.energy_mj), "unattributed_j",
 			 joules(known, r->unattributed_mj), "meter_j", joules(known, r->meter_mj),
 			 "sessions", (json_int_t)r->sessions, "lost_s", r->lost_s);
+}
+
+static json_t *learning_json(const struct hes_run_report *r)
+{
+	const struct hes_run_learning *l = &r->run.learning;
+
+	return json_pack(
+		"{s:I, s:f, s:f, s:I, s:I, s:I}", "experiments", (json_int_t)l->experiments,
+		"took_s", (double)l->took_us * 1e-6, "energy_j", (double)l->energy_mj * 1e-3,
+		"iterations", (json_int_t)l->iterations, "gpus_without_clocks",
+		(json_int_t)r->clocks_untried, "jobs_without_progress", (json_int_t)r->mute);
 }
 
 static json_t *power_cap_json(const struct hes_run_report *r)
@@ -296,7 +331,7 @@ json_t *run_report_json(const struct hes_run_report *r)
 	return json_pack(
 		"{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, "
 		"s:o, s:o, "
-		"s:o, s:o, s:o, s:o, s:o, s:o, s:o*}",
+		"s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}",
 		"run", (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state",
 		hes_run_state_names[r->run.state], "jobs_done", (json_int_t)r->done, "jobs_failed",
 		(json_int_t)r->failed, "jobs_early", (json_int_t)r->early, "jobs_waiting",
@@ -308,6 +343,7 @@ json_t *run_report_json(const struct hes_run_report *r)
 		"planned", totals_json(&r->planned, planned, planned), "part",
 		totals_json(&r->part, r->done > 0 && planned, planned), "measured",
 		totals_json(&r->measured, r->done > 0, r->has_energy), "energy", joules_json(r),
-		"power_cap", power_cap_json(r), "jobs", table_json(&jobs), "gpus",
-		table_json(&gpus), "jobs_known", is_known(r) ? cli_known_json(r->known) : NULL);
+		"learning", learning_json(r), "power_cap", power_cap_json(r), "jobs",
+		table_json(&jobs), "gpus", table_json(&gpus), "jobs_known",
+		is_known(r) ? cli_known_json(r->known) : NULL);
 }

@@ -1,0 +1,128 @@
+/*
+ * learner.c - kinds of jobs and the account of experiments; see learner.h.
+ */
+#include "run/learner.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+#define KNOWN_CLOCKS 3 /* of a measured kind: planners know how it follows the clock */
+
+void run_learner_begin(struct run_learner *l)
+{
+	const char *name = l->q->plan->prefer;
+	const struct learn_preference *p = learn_preference(name);
+
+	l->prefer = l->q->explore_pct > 0 && strcmp(p->name, name) == 0 ? p : NULL;
+	l->account.explore_pct = l->q->explore_pct;
+	l->earlier = l->log->run->learning;
+}
+
+void run_learner_free(struct run_learner *l)
+{
+	free(l->kinds);
+}
+
+/* --- kinds --- */
+
+static bool kind_has(const struct run_kind *k, const struct run_task *t)
+{
+	return k->type == t->gpu->planned->type && k->job->batch_size == t->job->batch_size &&
+	       strcmp(k->job->workload, t->job->workload) == 0;
+}
+
+/* What the store has of the kind alone on a whole GPU, at its own clock or at others. */
+static void kind_saw(struct run_kind *k, const struct hes_points *p, bool unlocked)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct hes_point *x = &p->v[i];
+		const struct learn_window w = {
+			.clock_mhz = hes_gpu_type_clock(k->type, x->clock_mhz),
+			.seconds = x->seconds,
+			.joules = x->power_mw * 1e-3 * x->seconds,
+			.n = 1,
+			.members = { { .rate = 1e6 / x->iteration_us } },
+		};
+
+		if (!x->co_runners[0] && x->sm_pct == 100 && x->batch_size == k->job->batch_size &&
+		    hes_gpu_type_is_unlocked(k->type, x->clock_mhz) == unlocked &&
+		    strcmp(x->gpu_type, k->type->name) == 0)
+			learn_clocks_saw(&k->clocks, &w);
+	}
+}
+
+static void kind_load(const struct run_learner *l, struct run_kind *k, bool unknown)
+{
+	const struct hes_store_query of = { .workload = k->job->workload };
+	struct hes_profile solo;
+	struct hes_points points;
+	const bool known =
+		l->q->profiles && !hes_profile_find(l->q->profiles, k->job->workload,
+						    k->job->batch_size, k->type->name, &solo, NULL);
+
+	if (l->q->store && !hes_store_points(l->q->store, &of, &points, NULL)) {
+		kind_saw(k, &points, true);
+		if (k->clocks.n)
+			kind_saw(k, &points, false);
+		hes_points_free(&points);
+	}
+	/* A profile without points was measured elsewhere, with clocks or without. */
+	k->measured = !unknown && known && (!k->clocks.n || k->clocks.n >= KNOWN_CLOCKS);
+}
+
+long run_learner_kind(struct run_learner *l, const struct run_task *t)
+{
+	struct run_kind *v;
+	size_t i = 0;
+
+	while (i < l->n_kinds && !kind_has(&l->kinds[i], t))
+		i++;
+	if (i < l->n_kinds)
+		return (long)i;
+	v = hes_grow(l->kinds, l->n_kinds, sizeof(*v));
+	if (!v)
+		return -1;
+	l->kinds = v;
+	v[i] = (struct run_kind){ .job = t->job, .type = t->gpu->planned->type };
+	kind_load(l, &v[i], t->unknown);
+	l->n_kinds++;
+	return (long)i;
+}
+
+/* --- the account --- */
+
+void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
+		     struct run_task *t)
+{
+	const double joules = fmin(fmax(c->joules, 0), t->energy_j);
+
+	learn_pay(&l->account, what, c);
+	if (!(joules > 0) || t->energy_missing)
+		return;
+	t->energy_j -= joules;
+	l->joules += joules;
+}
+
+void run_learner_work(struct run_learner *l)
+{
+	l->account.worked_s = 0;
+	for (size_t i = 0; i < l->gpus->n; i++)
+		l->account.worked_s += l->gpus->v[i].energy.busy_s;
+}
+
+struct hes_run_learning run_learner_sum(const struct run_learner *l)
+{
+	const struct learn_cost all = learn_paid(&l->account);
+	struct hes_run_learning sum = l->earlier;
+
+	for (size_t i = 0; i < LEARN_WHATS; i++)
+		sum.experiments += l->account.n[i];
+	sum.took_us += (int64_t)(all.seconds * 1e6);
+	sum.energy_mj += (uint64_t)(l->joules * 1e3 + 0.5);
+	sum.iterations += (uint64_t)(all.iterations + 0.5);
+	return sum;
+}

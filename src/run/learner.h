@@ -1,0 +1,55 @@
+/*
+ * learner.h - what a run learns of its jobs while they work (src/learn decides): kinds of jobs, the
+ * account of experiments, and the clock of a job that has its GPU to itself (job_clock.c).
+ *
+ * A kind is a workload at its batch size on a GPU type. An experiment changes the place of a task;
+ * settings.c carries it out as any other clock.
+ */
+#ifndef HES_RUN_LEARNER_H
+#define HES_RUN_LEARNER_H
+
+#include "learn/learn.h"
+#include "run/run_gpu.h"
+#include "run/run_log.h"
+
+struct run_kind {
+	const struct hes_job *job; /* one of them */
+	const struct hes_gpu_type *type;
+	bool measured; /* nothing is tried: its clocks were known when the run met it */
+	struct learn_clocks clocks;
+};
+
+struct run_learner {
+	const struct hes_run_request *q;
+	struct run_log *log;
+	struct run_gpus *gpus;
+	const struct learn_preference *prefer; /* NULL: nothing is learnt */
+	struct learn_account account;
+	double joules;                   /* taken from jobs */
+	struct hes_run_learning earlier; /* of sessions before */
+	size_t mute;                     /* jobs that were alone for long and showed no progress */
+	struct run_kind *kinds;
+	size_t n_kinds;
+};
+
+/** Learn by the preference of the request's plan, or nothing. */
+void run_learner_begin(struct run_learner *l);
+void run_learner_free(struct run_learner *l);
+
+/** @return index of the kind of a task; -1: there is no memory */
+long run_learner_kind(struct run_learner *l, const struct run_task *t);
+/** Book an experiment: its joules are not those of @t. */
+void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
+		     struct run_task *t);
+/** Seconds of jobs on GPUs so far: the budget follows them. */
+void run_learner_work(struct run_learner *l);
+/** What experiments took, those of sessions before included. */
+struct hes_run_learning run_learner_sum(const struct run_learner *l);
+
+/**
+ * Look for the best clock of the job that has @g to itself, in windows of some seconds, within the
+ * budget. It stays at the best one. Where clocks cannot be set, nothing happens.
+ */
+void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now);
+
+#endif
