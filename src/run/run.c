@@ -304,6 +304,7 @@ static void runner_free(struct runner *r)
 	run_tasks_free(&r->tasks);
 	free(r->gpus.v);
 	hes_samples_free(&r->samples.v);
+	hes_profiles_free(&r->samples.own);
 	run_learner_free(&r->learner);
 }
 

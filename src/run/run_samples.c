@@ -26,9 +26,44 @@ static bool profile_of(const struct run_samples *s, const struct run_gpu *g,
 		       const struct run_task *task, struct hes_profile *out)
 {
 	const struct hes_job *job = task->job;
+	const char *type = g->planned->type->name;
 
-	return !hes_profile_find(s->profiles, job->workload, job->batch_size,
-				 g->planned->type->name, out, NULL);
+	return (s->profiles &&
+		!hes_profile_find(s->profiles, job->workload, job->batch_size, type, out, NULL)) ||
+	       !hes_profile_find(&s->own, job->workload, job->batch_size, type, out, NULL);
+}
+
+void run_samples_know(struct run_samples *s, const struct hes_point *p)
+{
+	struct hes_profile *v = s->own.v;
+	size_t i = 0;
+
+	if (p->clock_mhz || isnan(p->sm_active) || isnan(p->dram_active))
+		return;
+	while (i < s->own.n &&
+	       (v[i].batch_size != p->batch_size || strcmp(v[i].workload, p->workload) ||
+		strcmp(v[i].gpu_type, p->gpu_type)))
+		i++;
+	if (i == s->own.n)
+		v = hes_grow(v, i, sizeof(*v));
+	if (!v)
+		return;
+	s->own.v = v;
+	s->own.n += i == s->own.n;
+	v[i] = (struct hes_profile){ .batch_size = p->batch_size,
+				     .memory_mib =
+					     isnan(p->memory_mib) ? 0 : (uint32_t)p->memory_mib,
+				     .clock_mhz = isnan(p->held_mhz) ? 0 : (uint32_t)p->held_mhz,
+				     .iteration_us = p->iteration_us,
+				     .busy = isnan(p->busy) ? 0 : fmax(p->busy, p->sm_active),
+				     .sm_util = p->sm_active,
+				     .dram_util = p->dram_active,
+				     .power_mw = p->power_mw,
+				     .time_se = isnan(p->time_se) ? 0 : p->time_se,
+				     .start_s = isnan(p->start_s) ? 0 : p->start_s };
+	memcpy(v[i].workload, p->workload, sizeof(v[i].workload));
+	memcpy(v[i].gpu_type, p->gpu_type, sizeof(v[i].gpu_type));
+	hes_profiles_sort(&s->own);
 }
 
 static bool segment_has(const struct run_segment *s, const struct run_task *task)
@@ -183,7 +218,7 @@ int run_learn(struct run_samples *s, struct hes_err *err)
 	int rc = 0;
 
 	s->look_us = run_now_us(s->log->clock) + LEARN_US;
-	for (size_t i = 0; s->profiles && i < s->gpus->n && !rc; i++)
+	for (size_t i = 0; i < s->gpus->n && !rc; i++)
 		rc = learn_gpu(s, &s->gpus->v[i], err);
 	if (rc || s->v.n == s->kept || !s->store)
 		return rc;

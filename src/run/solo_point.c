@@ -476,6 +476,7 @@ static int clock_keep(const struct run_observer *w, struct run_task *t,
 		return rc;
 	c->kept = new;
 	c->fresh = false;
+	run_samples_know(w->samples, &new);
 	return 0;
 }
 

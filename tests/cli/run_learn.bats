@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# heshare run: what jobs teach while they work, in the lab: their clocks, what experiments cost, and
+# what the report says where nothing can be tried.
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
+	cd "$BATS_TEST_TMPDIR"
+	export HESHARE_STORE=$PWD/store.db
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: H100-SXM, count: 1 } ]\n' >one.yaml
+}
+
+lab() { # COMMAND...
+	"$HES_LAB" --fleet one.yaml --speed "${SPEED:-40}" ${FAULT:+--fault "$FAULT"} -- "$@"
+}
+
+# script NAME ITERATIONS TASK...: a job that nobody knows, printing progress, in NAME.csv.
+script() {
+	local name=$1 iterations=$2
+	shift 2
+	printf '#!/bin/sh\nexec vgpu-task --iterations %d %s\n' "$iterations" "$*" >"$name.sh"
+	chmod +x "$name.sh"
+	printf 'workload,batch_size,iterations,command\n%s,16,%d,./%s.sh\n' "$name" "$iterations" "$name" >"$name.csv"
+}
+
+# The sums of the report in file $1: every joule of the meters is somewhere.
+joules_sum() {
+	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .learning_j + .unattributed_j) / .meter_j - 1 | fabs < 0.001' "$1"
+}
+
+@test "a job alone is tried at a few clocks within the budget, and stays at the best one" {
+	script mine 60000 --workload resnet50 --batch 64 --every 1
+	run -0 --separate-stderr lab heshare run mine.csv --explore 5 --json
+	[ "$(sqlite3 store.db 'SELECT count(DISTINCT clock_mhz) > 2 FROM points')" = 1 ]
+	# A point a clock. The job ends at the one that balances time and energy best.
+	last=$(sqlite3 store.db 'SELECT clock_mhz FROM attempts')
+	[ "$(sqlite3 store.db 'SELECT clock_mhz FROM points ORDER BY power_mw * iteration_us * iteration_us LIMIT 1')" = "$last" ]
+	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what LIKE 'stays at $last MHz, the best of % clocks tried: %'")" = 1 ]
+	[ "$(sqlite3 store.db 'SELECT count(*) FROM (SELECT clock_mhz FROM points GROUP BY clock_mhz HAVING count(*) > 1)')" = 0 ]
+	[ "$(sqlite3 store.db 'SELECT count(*) > 0 FROM samples WHERE clock_mhz > 0')" = 1 ]
+	jq -e '.learning | .experiments > 1 and .took_s < 0.05 * 600 and .iterations > 0 and .gpus_without_clocks == 0 and .jobs_without_progress == 0' <<<"$output"
+	joules_sum mine.run/report.json
+	# The row of the text, from the journal's sums. The GPU is left unlocked.
+	[ "$(sqlite3 store.db 'SELECT experiments > 1 AND learning_iterations > 0 FROM runs')" = 1 ]
+	# Known now, with its clocks: nothing is tried again.
+	run -0 --separate-stderr lab sh -c 'heshare run mine.csv; vgpu-look'
+	[[ "$output" == *"1 of 1 job done"* && "$output" != *"learning:"* && "$output" != *"locked"* ]]
+	[ "$(sqlite3 store.db 'SELECT experiments FROM runs WHERE id = 2')" = 0 ]
+}
+
+@test "--explore 0, clocks that cannot be set, a job without progress: nothing is tried, the report says so" {
+	script mine 20000 --workload resnet50 --batch 64 --every 1
+	run -0 --separate-stderr lab heshare run mine.csv --explore 0 --json
+	jq -e '.learning | .experiments == 0 and .gpus_without_clocks == 0' <<<"$output"
+	rm store.db
+	FAULT=0:no-permission run -0 --separate-stderr lab heshare run mine.csv --explore 50
+	[[ "$output" == *"Clocks cannot be set on 1 GPU, so none was tried: jobs ran at the default clock."* ]]
+	jq -e '.learning.gpus_without_clocks == 1' mine.run/report.json
+	# The driver accepts a lock and refuses it later.
+	rm store.db
+	FAULT=0:nvmlDeviceSetGpuLockedClocks=4 run -0 --separate-stderr lab heshare run mine.csv --explore 50
+	[[ "$output" == *"Clocks cannot be set on 1 GPU, so none was tried"* ]]
+	rm store.db
+	script mute 20000 --workload resnet50 --batch 64 '>/dev/null'
+	run -0 --separate-stderr lab heshare run mute.csv --explore 50
+	[[ "$output" == *"1 job showed no progress: no clock was tried with it."* ]]
+	[ "$(sqlite3 store.db 'SELECT max(clock_mhz) FROM attempts')" = 0 ]
+}
