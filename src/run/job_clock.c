@@ -11,9 +11,10 @@
 #include "run/learner.h"
 #include "run/solo_point.h"
 
-#define WINDOW_S   10       /* of an experiment, for the budget */
-#define BY_LOOKS_S 20       /* a shorter one is not exact if lines come without their time */
-#define MUTE_US    60000000 /* without a window; then its job shows no progress */
+#define WINDOW_S   10        /* of an experiment, for the budget */
+#define BY_LOOKS_S 20        /* a shorter one is not exact if lines come without their time */
+#define LONG_US    120000000 /* left to a job whose clock was planned */
+#define MUTE_US    60000000  /* without a window; then its job shows no progress */
 
 static bool job_may_try(const struct run_learner *l, const struct run_gpu *g)
 {
@@ -171,6 +172,9 @@ void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now)
 		job_clock_leave(g);
 		return;
 	}
+	/* A planned clock is a good guess: only a long job can gain. */
+	if (!t->clock.on && !t->unknown && task_left_us(t, now) < LONG_US)
+		return;
 	if (!t->clock.on) {
 		t->clock = (struct run_job_clock){ .on = true,
 						   .planned_mhz = t->place->clock_mhz,

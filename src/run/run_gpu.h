@@ -29,6 +29,7 @@ struct run_rate {
 struct run_segment {
 	int64_t start_us, end_us;
 	uint32_t clock_mhz; /* set; 0: none */
+	bool tried;         /* an experiment with the clock of one job */
 	bool settled;       /* all jobs make progress */
 	uint32_t n;
 	struct run_rate rates[HES_MAX_SHARING];

@@ -77,7 +77,7 @@ static bool segment_has(const struct run_segment *s, const struct run_task *task
 /* A clock that was tried (job_clock.c) is held for some seconds only. */
 static bool is_short(const struct run_segment *s)
 {
-	return s->n == 1 && s->clock_mhz && !isnan(s->rates[0].first_s);
+	return s->tried && !isnan(s->rates[0].first_s);
 }
 
 /* A job without progress may not have begun, or may have ended unnoticed. */

@@ -210,7 +210,10 @@ TEST_WITH(a_store_without_later_columns_gets_them, store_set_up, store_tear_down
 		"COLUMN whole_run; ALTER TABLE added_jobs DROP COLUMN progress; ALTER TABLE runs "
 		"DROP COLUMN progress; DROP TABLE trained; ALTER TABLE run_jobs DROP COLUMN "
 		"planned_mj; ALTER TABLE origins DROP COLUMN gpu_s; ALTER TABLE origins DROP "
-		"COLUMN energy_j; DROP TABLE tenant_usages; PRAGMA user_version = 7");
+		"COLUMN energy_j; DROP TABLE tenant_usages; ALTER TABLE runs DROP COLUMN "
+		"experiments; ALTER TABLE runs DROP COLUMN learning_us; ALTER TABLE runs DROP "
+		"COLUMN learning_mj; ALTER TABLE runs DROP COLUMN learning_iterations; ALTER TABLE "
+		"added_jobs DROP COLUMN keep; PRAGMA user_version = 7");
 	s = store_opened(HES_STORE_WRITE);
 	assert_int_equal(store_add(s, HES_SOURCE_MEASURED, 2, p, N(p), NULL, 0).profiles_known, 2);
 	p[1].start_s = 4.5;
