@@ -21,8 +21,9 @@ static bool job_may_try(const struct run_learner *l, const struct run_gpu *g)
 	const struct run_task *t = g->n_running == 1 ? g->running[0] : NULL;
 
 	/* A plan's jobs run at the plan's clocks, but for those of which nothing is known. */
-	return l->prefer && t && t->ending == ENDING_OWN && t->place->sm_pct == 100 && !g->lost &&
-	       !l->q->plan->power_cap_mw && (t->unknown || (l->q->replan && !l->q->waiting_stay));
+	return l->prefer && t && !g->n_held && t->ending == ENDING_OWN && t->place->sm_pct == 100 &&
+	       !g->lost && !l->q->plan->power_cap_mw &&
+	       (t->unknown || (l->q->replan && !l->q->waiting_stay));
 }
 
 static bool gpu_holds_clocks(struct run_gpu *g)
