@@ -46,7 +46,7 @@ static void job_look_mute(struct run_learner *l, struct run_task *t, int64_t now
 	l->mute++;
 }
 
-/* The job has company, or its GPU holds no clock: back to what was planned. */
+/* The job has co-runners, or its GPU holds no clock: back to what was planned. */
 static void job_clock_leave(struct run_gpu *g)
 {
 	for (uint32_t i = 0; i < g->n_running; i++) {
