@@ -7,9 +7,10 @@
 
 /* In the order of the groups below. */
 const struct command *const commands[] = {
-	&cmd_gpus,    &cmd_trace,    &cmd_run,     &cmd_plan,    &cmd_simulate,  &cmd_pilot,
-	&cmd_status,  &cmd_add,      &cmd_measure, &cmd_restore, &cmd_partition, &cmd_fair,
-	&cmd_profile, &cmd_profiles, &cmd_train,   &cmd_predict, &cmd_model,     NULL
+	&cmd_gpus,      &cmd_trace,  &cmd_run,     &cmd_plan,     &cmd_simulate,
+	&cmd_pilot,     &cmd_status, &cmd_add,     &cmd_measure,  &cmd_restore,
+	&cmd_partition, &cmd_fair,   &cmd_profile, &cmd_profiles, &cmd_train,
+	&cmd_predict,   &cmd_advise, &cmd_model,   NULL
 };
 
 static const struct {

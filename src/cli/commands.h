@@ -13,6 +13,7 @@
 extern const struct command cmd_add;
 extern const struct command cmd_fair;
 extern const struct command cmd_gpus;
+extern const struct command cmd_advise;
 extern const struct command cmd_predict;
 extern const struct command cmd_profile;
 extern const struct command cmd_profiles;

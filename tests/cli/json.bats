@@ -65,7 +65,8 @@ with_gpus() {
 		heshare gpus --offer >j/offer
 		heshare measure -g 0 --json -o j/measure -- sleep 0.5
 		heshare measure -g 0 --runs 2 --json -o j/series -- sleep 0.2
-		heshare profile resnet18 -g 1 --shares 50 --clocks default --warm-up 1 --window 2 --repeats 2..2 --batch 4 --patience 2000 --json -- vgpu-task --workload resnet18 --batch 4 --iterations 1000000000 --every 5 >j/profile
+		heshare profile resnet18 -g 1 --shares 50,100 --clocks default --warm-up 1 --window 2 --repeats 2..2 --batch 4 --patience 2000 --json -- vgpu-task --workload resnet18 --batch 4 --iterations 1000000000 --every 5 >j/profile
+		heshare advise --json >j/advise
 		heshare profiles list --json >j/list
 		heshare profiles show resnet18 --json >j/show
 		heshare profiles export out --json >j/export

@@ -108,6 +108,42 @@ derived() {
 		jq -e '.known == "measured" and .iteration_us > 95e3 and .iteration_us < 105e3 and .power_w > 60'
 }
 
+@test "advise: what a workload needs, by what was measured, predicted or derived; the store stays as it was" {
+	run -1 "$HESHARE" advise
+	[ "$output" = "heshare advise: nothing was measured yet: heshare profile NAME -- COMMAND measures a job, and heshare run learns from the jobs that it runs" ]
+	{
+		echo workload,gpu_type,batch_size,sm_pct,clock_mhz,co_runners,command,iteration_us,cv,windows,seconds,power_mw,power_cv,busy,sm_active,dram_active
+		echo light,T4,4,10,0,,./light,40000,0.01,4,8,38000,0.01,0.9,0.25,0.1
+		echo light,T4,4,30,0,,./light,10300,0.01,4,8,50000,0.01,0.9,0.25,0.1
+		echo light,T4,4,30,795,,./light,14000,0.01,4,8,40000,0.01,0.9,0.25,0.1
+		echo light,T4,4,100,0,,./light,10000,0.01,4,8,60000,0.01,0.9,0.25,0.1
+	} >light.csv
+	grep -v ,100, light.csv >part.csv
+	"$HESHARE" profiles import part.csv --as measured
+	run -1 "$HESHARE" advise
+	[ "$output" = "heshare advise: what is in the store was never measured alone on a whole GPU, with which its speed is compared: heshare profile NAME -- COMMAND does so" ]
+	"$HESHARE" profiles import light.csv --as measured
+	before=$(sha256sum "$HESHARE_STORE")
+	run -0 "$HESHARE" advise
+	[[ "${lines[0]}" == "What keeps 96 % of the speed alone, "* ]]
+	[ "$(xargs <<<"${lines[2]}")" = "light/4 T4 30 1590 97.1 ± 0.8 50 ± 0 -14 measured" ]
+	# It holds what it is to keep; half of the speed needs less.
+	for keep in 0.3 0.7 0.971 1; do
+		"$HESHARE" advise light --keep $keep --json >$keep.json
+		jq -e --argjson keep $keep '.format == "heshare-advice" and .keep == $keep and (.workloads | length == 1 and all(.speed >= $keep and
+			.speed_low <= .speed and .speed <= .speed_high and .power_low_w <= .power_w and .power_w <= .power_high_w))' $keep.json
+	done
+	jq -e '.workloads[0] | .sm_pct == 100 and .speed == 1 and .energy_ratio == 1' 1.json
+	jq -e '.workloads[0] | .sm_pct < 30 and .source == "predicted" and .speed_high <= 1' 0.3.json
+	"$HESHARE" advise -g A100-SXM-80 --json | jq -e '.workloads == [.workloads[] | select(.gpu_type == "A100-SXM-80" and .source == "derived")]'
+	[ "$(sha256sum "$HESHARE_STORE")" = "$before" ]
+	run -1 "$HESHARE" advise heavy
+	[ "$output" = "heshare advise: heavy was never measured alone on a whole GPU, with which its speed is compared: heshare profile heavy -- COMMAND does so" ]
+	run -2 "$HESHARE" advise -g T5
+	[[ "$output" == 'heshare advise: --gpu: unknown GPU type "T5"'* ]]
+	run -2 "$HESHARE" advise --keep 1.5
+}
+
 @test "a predictor is trained on the store's samples once, and again when there are others" {
 	"$HESHARE" profiles import known/profiles.csv --as measured
 	head -200 known/samples.csv >some.csv
