@@ -412,7 +412,7 @@ def check_files(tree):
 
 
 # Folders without circles of files: none of two files leads to the other and back, by calls or includes.
-NO_CIRCLES = ["run"]
+NO_CIRCLES = ["arbiter", "run"]
 # A function at the beginning of a line, its type before it, up to its body.
 DEFINED = re.compile(r"^(?!static\b(?! inline)|typedef\b)[a-z][\w \*\n]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
 CALLED = re.compile(r"\b([a-z]\w*)\s*\(")
@@ -508,16 +508,20 @@ def print_floors(tree, folder):
     )
 
 
-# States are set in the file that owns them.
-STATE_SET = re.compile(r"(?:->|\.)state\s*=\s*(?:TASK|RUN)_[A-Z]+\b")
-MAY_SET_STATE = {"src/run/run_task.c"}
+# States are set in the file that owns them: folder below src, states, file, what to do instead.
+STATES = [
+    ("run", "TASK|RUN", "run_task.c", "call a transition of run_task.h"),
+    ("arbiter", "FAIR", "leases.c", "call an event of leases.h"),
+]
 
 
 def check_states(tree):
-    for path in tree.files("src/run"):
-        for number, line in enumerate(code_only(tree.lines(path)), 1):
-            if path not in MAY_SET_STATE and STATE_SET.search(line):
-                tree.say(path, number, "sets a state of a task", "call a transition of run_task.h")
+    for folder, states, home, right in STATES:
+        state_set = re.compile(r"(?:->|\.)state\s*=\s*(?:%s)_[A-Z]+\b" % states)
+        for path in tree.files(os.path.join("src", folder)):
+            for number, line in enumerate(code_only(tree.lines(path)), 1):
+                if os.path.basename(path) != home and state_set.search(line):
+                    tree.say(path, number, "sets a state that %s owns" % home, right)
 
 
 def check_table(tree):

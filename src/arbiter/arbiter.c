@@ -1,6 +1,8 @@
 /*
- * arbiter.c - connections of clients and their messages; see arbiter.h and arbiter_state.h.
+ * arbiter.c - messages of clients, answers of drivers; see arbiter.h and arbiter_state.h.
  */
+
+#include "arbiter/arbiter.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,85 +13,43 @@
 #include "base/texts.h"
 #include "base/utf8.h"
 
-#define MESSAGES_A_SECOND 20000
-#define STATUS_COST       1000 /* messages that a STATUS counts for: its answer may be long */
-
-void arbiter_say(struct arbiter *a, enum arbiter_note_kind kind, const struct connection *c,
-		 const char *text)
+static struct gpu *connection_gpu(struct arbiter *a, uint32_t id)
 {
-	struct arbiter_note n = { kind, SIZE_MAX, c->uid, c->pid, "", text ? text : "", 0 };
-
-	if (c->greeted) {
-		n.gpu = c->gpu;
-		n.tenant = a->tenants[c->tenant].name;
-	}
-	a->out.note(a->out.ctx, &n);
-}
-
-void connection_doom(struct arbiter *a, uint32_t id)
-{
-	struct connection *c = &a->connections[id];
-
-	a->doomed += !c->doomed;
-	c->doomed = true;
-}
-
-void connection_send(struct arbiter *a, uint32_t id, const union fair_message *m, size_t length)
-{
-	if (!a->connections[id].doomed && a->out.send(a->out.ctx, id, m, length))
-		connection_doom(a, id);
-}
-
-bool user_is_trusted(const struct arbiter *a, uint32_t uid)
-{
-	return uid == 0 || uid == a->c.owner;
-}
-
-static void connection_answer(struct arbiter *a, uint32_t id, enum fair_message_type type, int code,
-			      const char *text)
-{
-	union fair_message m;
-	size_t length = fair_wire_begin(&m, type);
-
-	m.answer.code = code;
-	snprintf(m.answer.text, sizeof(m.answer.text), "%.*s", FAIR_TEXT_MAX - 1, text);
-	connection_send(a, id, &m, length);
+	return &a->gpus[a->connections.v[id].gpu];
 }
 
 static void connection_refuse(struct arbiter *a, uint32_t id, int code, const char *text)
 {
-	connection_answer(a, id, FAIR_REFUSED, code, text);
-	arbiter_say(a, ARBITER_REFUSED, &a->connections[id], text);
-	connection_doom(a, id);
+	connection_answer(&a->connections, id, FAIR_REFUSED, code, text);
+	connection_say(&a->connections, ARBITER_REFUSED, id, text);
+	connection_doom(&a->connections, id);
 }
 
 static void connection_close(struct arbiter *a, uint32_t id, uint64_t now)
 {
-	struct connection *c = &a->connections[id];
-	struct user *u = user_find(a, c->uid, now);
+	struct connection *c = &a->connections.v[id];
+	struct gpu *g = connection_gpu(a, id);
 
 	if (c->greeted) {
-		connection_forfeit(a, id, now);
-		connection_rest(a, id, now);
-		tenant_leave(a, id, now);
+		lease_close(g, id, now);
+		connection_say(&a->connections, ARBITER_DISCONNECTED, id, NULL);
+		tenant_leave(&a->tenants, c, now);
+		gpu_rest_clock(g, now);
 	}
-	if (u)
-		u->n--;
-	a->used--;
-	a->doomed -= c->doomed;
-	*c = (struct connection){ .used = false };
-	a->out.close(a->out.ctx, id);
+	user_disconnect(&a->users, c->uid, now);
+	connection_shut(&a->connections, id);
 }
 
-void arbiter_settle(struct arbiter *a, uint64_t now)
+/* Close the marked connections, and give free GPUs to the next tenants. */
+static void arbiter_settle(struct arbiter *a, uint64_t now)
 {
 	do {
-		for (uint32_t i = 0; a->doomed && i < a->c.connections; i++)
-			if (a->connections[i].doomed)
+		for (uint32_t i = 0; a->connections.doomed && i < a->c.connections; i++)
+			if (a->connections.v[i].doomed)
 				connection_close(a, i, now);
 		for (size_t i = 0; i < a->c.n_gpus; i++)
-			gpu_schedule(a, &a->gpus[i], now);
-	} while (a->doomed);
+			gpu_schedule(&a->gpus[i], now);
+	} while (a->connections.doomed);
 }
 
 /* @return 0; -EUSERS @all connections, or @own ones of the user, leave no room for another. A
@@ -113,17 +73,13 @@ int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, 
 	union fair_message m;
 	struct hes_err err;
 	size_t length;
-	struct user *u;
 
-	if (id >= a->c.connections || a->connections[id].used)
+	if (id >= a->c.connections || a->connections.v[id].used)
 		return -EINVAL;
-	u = user_find(a, uid, now);
-	if (!room_check(a, uid, a->used, u ? u->n : a->c.per_user, user_is_trusted(a, uid), &err)) {
-		u->n++;
-		a->used++;
-		a->connections[id] = (struct connection){
-			.used = true, .uid = uid, .pid = pid, .second_ns = now
-		};
+	if (!room_check(a, uid, a->connections.used, user_connections(&a->users, uid, now),
+			user_is_trusted(&a->users, uid), &err)) {
+		user_connect(&a->users, uid, now);
+		connection_open(&a->connections, id, uid, pid, now);
 		return 0;
 	}
 	length = fair_wire_begin(&m, FAIR_REFUSED);
@@ -137,16 +93,16 @@ int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, 
 
 void arbiter_disconnect(struct arbiter *a, uint32_t id, uint64_t now)
 {
-	if (id >= a->c.connections || !a->connections[id].used)
+	if (id >= a->c.connections || !a->connections.v[id].used)
 		return;
-	connection_doom(a, id);
+	connection_doom(&a->connections, id);
 	arbiter_settle(a, now);
 }
 
 static uint32_t gpu_find(const struct arbiter *a, const uint8_t uuid[16])
 {
 	for (uint32_t i = 0; i < a->c.n_gpus; i++)
-		if (memcmp(a->gpus[i].c.uuid, uuid, 16) == 0)
+		if (memcmp(a->gpus[i].about.uuid, uuid, 16) == 0)
 			return i;
 	return NONE;
 }
@@ -164,7 +120,7 @@ static int hello_check_weight(const struct arbiter *a, uint32_t uid, double weig
 {
 	if (weight_check(weight, err))
 		return -EINVAL;
-	if (weight <= a->c.max_weight || user_is_trusted(a, uid))
+	if (weight <= a->c.max_weight || user_is_trusted(&a->users, uid))
 		return 0;
 	return hes_fail(err, -EPERM,
 			"weight %g: user %u may ask for %g at most; heshare fair serve "
@@ -186,8 +142,8 @@ static int hello_check_room(const struct arbiter *a, uint32_t uid, struct hes_er
 	uint32_t own = 0;
 
 	for (uint32_t i = 0; i < a->c.connections; i++)
-		own += a->connections[i].greeted && a->connections[i].uid == uid;
-	return room_check(a, uid, a->used - 1, own, false, err);
+		own += a->connections.v[i].greeted && a->connections.v[i].uid == uid;
+	return room_check(a, uid, a->connections.used - 1, own, false, err);
 }
 
 static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h, uint64_t now,
@@ -195,18 +151,19 @@ static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h
 {
 	uint32_t gpu = gpu_find(a, h->gpu);
 
-	if (a->connections[id].greeted)
+	if (a->connections.v[id].greeted)
 		return hes_fail(err, -EALREADY, "a second HELLO on one connection");
 	if (gpu == NONE)
 		return hes_fail(err, -ENODEV, "this GPU is not shared by the arbiter");
-	if (hello_check_room(a, a->connections[id].uid, err) ||
-	    hello_check_weight(a, a->connections[id].uid, h->weight, err))
+	if (hello_check_room(a, a->connections.v[id].uid, err) ||
+	    hello_check_weight(a, a->connections.v[id].uid, h->weight, err))
 		return err->code;
-	if (hello_check_clock(&a->gpus[gpu].c, h->clock_mhz, err))
+	if (hello_check_clock(&a->gpus[gpu].about, h->clock_mhz, err))
 		return err->code;
 	if (hes_check_name("the tenant's name", h->tenant, FAIR_NAME_MAX - 1, err))
 		return -EINVAL;
-	if (tenant_join(a, id, gpu, h, now) == NONE)
+	gpu_account(&a->gpus[gpu], now);
+	if (tenant_join(&a->tenants, id, &a->connections.v[id], gpu, h, now) == NONE)
 		return hes_fail(err, -ENOMEM, "the arbiter has no room for another tenant");
 	return 0;
 }
@@ -223,11 +180,11 @@ static void connection_hello(struct arbiter *a, uint32_t id, const struct fair_h
 		connection_refuse(a, id, rc, err.msg);
 		return;
 	}
-	arbiter_say(a, ARBITER_CONNECTED, &a->connections[id], NULL);
+	connection_say(&a->connections, ARBITER_CONNECTED, id, NULL);
 	length = fair_wire_begin(&m, FAIR_WELCOME);
 	m.welcome.window_ns = a->c.window_ns;
 	m.welcome.idle_ns = a->c.idle_ns;
-	connection_send(a, id, &m, length);
+	connection_send(&a->connections, id, &m, length);
 }
 
 static bool set_means(const struct tenant *t, uint32_t gpu, const struct fair_set *s)
@@ -241,8 +198,8 @@ static bool set_means_user(const struct arbiter *a, uint32_t before, uint32_t gp
 			   const struct fair_set *s)
 {
 	for (uint32_t i = 0; i < before; i++)
-		if (set_means(&a->tenants[i], gpu, s) &&
-		    a->tenants[i].uid == a->tenants[before].uid)
+		if (set_means(&a->tenants.v[i], gpu, s) &&
+		    a->tenants.v[i].uid == a->tenants.v[before].uid)
 			return true;
 	return false;
 }
@@ -254,11 +211,11 @@ static int set_check_user(const struct arbiter *a, uint32_t gpu, const struct fa
 	char list[60] = "";
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < a->n_tenants; i++) {
-		if (!set_means(&a->tenants[i], gpu, s) || set_means_user(a, i, gpu, s))
+	for (uint32_t i = 0; i < a->tenants.n; i++) {
+		if (!set_means(&a->tenants.v[i], gpu, s) || set_means_user(a, i, gpu, s))
 			continue;
 		if (strlen(list) + 20 < sizeof(list))
-			hes_text_add(list, sizeof(list), ", ", "%u", a->tenants[i].uid);
+			hes_text_add(list, sizeof(list), ", ", "%u", a->tenants.v[i].uid);
 		else if (!strchr(list, '.'))
 			hes_text_add(list, sizeof(list), ", ", "...");
 		n++;
@@ -274,15 +231,13 @@ static int set_check_user(const struct arbiter *a, uint32_t gpu, const struct fa
 static void tenants_set_weight(struct arbiter *a, uint32_t gpu, const struct fair_set *s,
 			       uint64_t now)
 {
-	for (uint32_t i = 0; i < a->n_tenants; i++) {
-		struct tenant *t = &a->tenants[i];
+	for (uint32_t i = 0; i < a->tenants.n; i++) {
+		struct tenant *t = &a->tenants.v[i];
 
 		if (!set_means(t, gpu, s))
 			continue;
-		lease_account(a, &a->gpus[t->gpu], now);
-		t->weight = s->weight;
-		t->weight_set = true;
-		tenant_change(a, t);
+		gpu_account(&a->gpus[t->gpu], now);
+		tenant_set_weight(&a->tenants, t, s->weight);
 	}
 }
 
@@ -290,9 +245,8 @@ static void gpus_set_phi(struct arbiter *a, uint32_t gpu, double phi, uint64_t n
 {
 	for (uint32_t i = 0; i < a->c.n_gpus; i++)
 		if (gpu == NONE || i == gpu) {
-			lease_account(a, &a->gpus[i], now);
-			hes_fair_queue_set_phi(a->gpus[i].queue, phi, NULL);
-			a->gpus[i].phi = phi;
+			gpu_account(&a->gpus[i], now);
+			tenants_set_phi(&a->tenants, i, phi);
 		}
 }
 
@@ -300,9 +254,9 @@ static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, ui
 		    struct hes_err *err)
 {
 	static const uint8_t all[16];
-	uint32_t gpu = gpu_find(a, s->gpu), uid = a->connections[id].uid;
+	uint32_t gpu = gpu_find(a, s->gpu), uid = a->connections.v[id].uid;
 
-	if (!user_is_trusted(a, uid))
+	if (!user_is_trusted(&a->users, uid))
 		return hes_fail(err, -EPERM, "only user %u and root may change settings",
 				a->c.owner);
 	if (gpu == NONE && memcmp(s->gpu, all, 16) != 0)
@@ -326,44 +280,33 @@ static void connection_set(struct arbiter *a, uint32_t id, const struct fair_set
 	int rc = set_take(a, id, s, now, &err);
 
 	if (!rc)
-		arbiter_say(a, ARBITER_CHANGED, &a->connections[id], s->tenant);
-	connection_answer(a, id, FAIR_ANSWER, rc, err.msg);
-}
-
-/* @return whether the connection sends more than any program has reason to */
-static bool connection_floods(struct connection *c, uint32_t cost, uint64_t now)
-{
-	if (now - c->second_ns >= SECOND) {
-		c->second_ns = now;
-		c->messages = 0;
-	}
-	c->messages += cost;
-	return c->messages > MESSAGES_A_SECOND;
+		connection_say(&a->connections, ARBITER_CHANGED, id, s->tenant);
+	connection_answer(&a->connections, id, FAIR_ANSWER, rc, err.msg);
 }
 
 static void connection_pong(struct arbiter *a, uint32_t id)
 {
 	union fair_message m;
 
-	connection_send(a, id, &m, fair_wire_begin(&m, FAIR_PONG));
+	connection_send(&a->connections, id, &m, fair_wire_begin(&m, FAIR_PONG));
 }
 
 /* @return whether the message is one that the connection may send now */
 static bool connection_handle(struct arbiter *a, uint32_t id, const union fair_message *m,
 			      uint64_t now)
 {
-	bool greeted = a->connections[id].greeted;
+	bool greeted = a->connections.v[id].greeted;
 
 	if (m->head.type == FAIR_HELLO)
 		connection_hello(a, id, &m->hello, now);
 	else if (m->head.type == FAIR_STATUS)
-		status_begin(a, id, now);
+		listing_begin(&a->listing, id, now);
 	else if (m->head.type == FAIR_SET)
 		connection_set(a, id, &m->set, now);
 	else if (m->head.type == FAIR_WANT && greeted)
-		connection_want(a, id, now);
+		lease_want(connection_gpu(a, id), id, now);
 	else if (m->head.type == FAIR_RELEASE && greeted)
-		connection_release(a, id, &m->release, now);
+		lease_release(connection_gpu(a, id), id, &m->release, now);
 	else if (m->head.type == FAIR_PING && greeted)
 		connection_pong(a, id);
 	else
@@ -374,48 +317,39 @@ static bool connection_handle(struct arbiter *a, uint32_t id, const union fair_m
 void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t length,
 		     uint64_t now)
 {
-	struct connection *c = id < a->c.connections ? &a->connections[id] : NULL;
+	struct connection *c = id < a->c.connections ? &a->connections.v[id] : NULL;
 	union fair_message m;
 	int rc;
 
 	if (!c || !c->used || c->doomed)
 		return;
 	rc = fair_wire_parse(packet, length, &m);
-	if (connection_floods(c,
-			      !rc && (m.head.type == FAIR_STATUS || m.head.type == FAIR_SET)
-				      ? STATUS_COST
-				      : 1,
+	if (connection_floods(&a->connections, id,
+			      !rc && (m.head.type == FAIR_STATUS || m.head.type == FAIR_SET),
 			      now)) {
-		arbiter_say(a, ARBITER_FLOOD, c, NULL);
-		connection_doom(a, id);
+		connection_say(&a->connections, ARBITER_FLOOD, id, NULL);
+		connection_doom(&a->connections, id);
 	} else if (rc == -EPROTONOSUPPORT) {
 		connection_refuse(a, id, rc, "the arbiter speaks another version of the protocol");
 	} else if (rc || !connection_handle(a, id, &m, now)) {
-		arbiter_say(a, ARBITER_BAD_PACKET, c,
-			    rc ? "a packet that is no message" : "a message that is out of place");
-		connection_doom(a, id);
+		connection_say(&a->connections, ARBITER_BAD_PACKET, id,
+			       rc ? "a packet that is no message"
+				  : "a message that is out of place");
+		connection_doom(&a->connections, id);
 	}
 	arbiter_settle(a, now);
 }
 
 void arbiter_writable(struct arbiter *a, uint32_t id, uint64_t now)
 {
-	if (id < a->c.connections && a->connections[id].used)
-		status_go_on(a, id, now);
+	if (id < a->c.connections && a->connections.v[id].used)
+		listing_go_on(&a->listing, id, now);
 	arbiter_settle(a, now);
 }
 
 bool arbiter_waits_to_write(const struct arbiter *a, uint32_t id)
 {
-	return id < a->c.connections && a->connections[id].listing;
-}
-
-/* The energy of all GPUs since the start, for STATUS. */
-static void counters_read(struct arbiter *a)
-{
-	for (size_t i = 0; i < a->c.n_gpus; i++)
-		if (a->gpus[i].refresh_ns && !a->gpus[i].gone)
-			a->out.read_energy(a->out.ctx, i, 0);
+	return id < a->c.connections && a->connections.v[id].listing;
 }
 
 uint64_t arbiter_tick(struct arbiter *a, uint64_t now)
@@ -423,16 +357,15 @@ uint64_t arbiter_tick(struct arbiter *a, uint64_t now)
 	uint64_t next;
 
 	if (now >= a->next_sweep_ns) {
-		tenants_sweep(a, now);
-		counters_read(a);
+		tenants_sweep(&a->tenants, now);
 		for (size_t i = 0; i < a->c.n_gpus; i++)
-			clock_try_again(a, &a->gpus[i], now);
+			gpu_second(&a->gpus[i], now);
 		a->next_sweep_ns = now + SECOND;
 	}
 	arbiter_settle(a, now);
 	next = a->next_sweep_ns;
 	for (size_t i = 0; i < a->c.n_gpus; i++) {
-		uint64_t due = gpu_deadline(a, &a->gpus[i]);
+		uint64_t due = gpu_deadline(&a->gpus[i]);
 
 		next = due < next ? due : next;
 	}
@@ -442,10 +375,40 @@ uint64_t arbiter_tick(struct arbiter *a, uint64_t now)
 void arbiter_keep(struct arbiter *a, uint64_t now)
 {
 	for (size_t i = 0; i < a->c.n_gpus; i++)
-		lease_account(a, &a->gpus[i], now);
-	for (uint32_t i = 0; i < a->n_tenants; i++)
-		if (a->tenants[i].used) {
-			power_keep(a, &a->tenants[i], 0, 0);
-			usage_keep(a, &a->tenants[i]);
-		}
+		gpu_account(&a->gpus[i], now);
+	tenants_keep(&a->tenants);
+}
+
+void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint64_t now)
+{
+	gpu_ready(&a->gpus[gpu], refresh_ns, now);
+	arbiter_settle(a, now);
+}
+
+void arbiter_gpu_gone(struct arbiter *a, size_t gpu, const char *why, uint64_t now)
+{
+	gpu_gone(&a->gpus[gpu], why);
+	arbiter_settle(a, now);
+}
+
+void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, uint64_t at_ns,
+		    uint64_t now)
+{
+	gpu_energy(&a->gpus[gpu], tag, joules, at_ns, now);
+	arbiter_settle(a, now);
+}
+
+void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why,
+		       uint64_t now)
+{
+	gpu_clock_set(&a->gpus[gpu], tag, rc, why, now);
+	arbiter_settle(a, now);
+}
+
+void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p,
+			   uint64_t now)
+{
+	gpu_account(&a->gpus[gpu], now);
+	tenants_found(&a->tenants, (uint32_t)gpu, p);
+	arbiter_settle(a, now);
 }

@@ -1,10 +1,13 @@
 /*
- * create.c - create and destroy an arbiter, with all of its memory; see arbiter_state.h.
+ * create.c - create and destroy an arbiter; see arbiter_state.h.
  */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "arbiter/arbiter.h"
 #include "arbiter/arbiter_state.h"
+
+#define SPARE 64 /* tenants that left, in addition to those of all connections */
 
 static int config_check(const struct arbiter_config *c, struct hes_err *err)
 {
@@ -26,18 +29,32 @@ static int config_check(const struct arbiter_config *c, struct hes_err *err)
 	return 0;
 }
 
-static int gpu_create(struct arbiter *a, size_t i, struct hes_err *err)
+static int gpus_create(struct arbiter *a)
 {
-	struct gpu *g = &a->gpus[i];
+	a->gpus = calloc(a->c.n_gpus, sizeof(*a->gpus));
+	for (uint32_t i = 0; a->gpus && i < a->c.n_gpus; i++) {
+		a->gpus[i] = (struct gpu){ .c = &a->c,
+					   .out = &a->out,
+					   .connections = &a->connections,
+					   .tenants = &a->tenants,
+					   .users = &a->users };
+		gpu_create(&a->gpus[i], i);
+	}
+	return a->gpus ? 0 : -ENOMEM;
+}
 
-	g->c = a->c.gpus[i];
-	g->phi = a->c.queue.phi;
-	g->next = g->switching = NONE;
-	g->clocks = a->c.clocks;
-	g->by_queue = calloc(a->n_tenants, sizeof(*g->by_queue));
-	if (!g->by_queue)
-		return hes_fail(err, -ENOMEM, "out of memory for an arbiter");
-	return hes_fair_queue_create(&a->c.queue, &g->queue, err);
+static int listing_create(struct arbiter *a, uint64_t now)
+{
+	struct listing *l = &a->listing;
+
+	*l = (struct listing){ .c = &a->c,
+			       .connections = &a->connections,
+			       .tenants = &a->tenants,
+			       .gpus = a->gpus,
+			       .started_ns = now };
+	l->measured = calloc(a->tenants.n, sizeof(*l->measured));
+	l->sums = calloc(a->tenants.n, sizeof(*l->sums));
+	return l->measured && l->sums ? 0 : -ENOMEM;
 }
 
 int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out, uint64_t now,
@@ -45,6 +62,7 @@ int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out
 {
 	int rc = config_check(c, err);
 	struct arbiter *a = rc ? NULL : calloc(1, sizeof(*a));
+	uint32_t n = c->connections + SPARE;
 
 	if (rc)
 		return rc;
@@ -52,39 +70,35 @@ int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out
 		return hes_fail(err, -ENOMEM, "out of memory for an arbiter");
 	a->c = *c;
 	a->out = *out;
-	a->started_ns = a->next_sweep_ns = now;
-	a->n_tenants = c->connections + SPARE;
-	a->gpus = calloc(c->n_gpus, sizeof(*a->gpus));
-	a->connections = calloc(c->connections, sizeof(*a->connections));
-	a->tenants = calloc(a->n_tenants, sizeof(*a->tenants));
-	a->users = calloc(a->n_tenants, sizeof(*a->users));
-	a->measured = calloc(a->n_tenants, sizeof(*a->measured));
-	a->sums = calloc(a->n_tenants, sizeof(*a->sums));
-	if (!a->gpus || !a->connections || !a->tenants || !a->users || !a->measured || !a->sums)
-		rc = hes_fail(err, -ENOMEM, "out of memory for an arbiter");
-	for (size_t i = 0; !rc && i < c->n_gpus; i++)
-		rc = gpu_create(a, i, err);
+	a->next_sweep_ns = now;
+	rc = users_create(&a->users, &a->c, n);
+	if (!rc)
+		rc = connections_create(&a->connections, &a->c, &a->out);
+	if (!rc)
+		rc = tenants_create(&a->tenants, &a->c, &a->out, &a->connections, n);
+	if (!rc)
+		rc = gpus_create(a);
+	if (!rc)
+		rc = listing_create(a, now);
 	a->c.gpus = NULL;
-	if (rc)
+	if (rc) {
 		arbiter_destroy(a);
-	else
-		*made = a;
-	return rc;
+		return hes_fail(err, rc, "out of memory for an arbiter");
+	}
+	*made = a;
+	return 0;
 }
 
 void arbiter_destroy(struct arbiter *a)
 {
 	if (!a)
 		return;
-	for (size_t i = 0; a->gpus && i < a->c.n_gpus; i++) {
-		hes_fair_queue_destroy(a->gpus[i].queue);
-		free(a->gpus[i].by_queue);
-	}
+	users_free(&a->users);
+	connections_free(&a->connections);
+	if (a->tenants.c)
+		tenants_free(&a->tenants);
 	free(a->gpus);
-	free(a->connections);
-	free(a->tenants);
-	free(a->users);
-	free(a->measured);
-	free(a->sums);
+	free(a->listing.measured);
+	free(a->listing.sums);
 	free(a);
 }

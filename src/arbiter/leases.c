@@ -1,25 +1,50 @@
 /*
- * leases.c - leases of a GPU: who gets a lease, for how long, what it is charged, and when it is
- * lost.
- *
- * A lease is charged when it ends, and before each change of the order of tenants: a new tenant
- * starts at the least vruntime, which must include the use of the others until then.
+ * leases.c - the leases of a GPU; see leases.h.
  */
-#include <string.h>
+#include "arbiter/leases.h"
 
-#include "arbiter/arbiter_state.h"
+/* What a tenant's own measure may leave out of a lease at most: in time, and as a part of it, so
+ * that many short leases gain nothing. */
+#define SLACK_NS   MS
+#define SLACK_PART 20
+#define PREPARE_NS MS /* before the end of a slice */
 
-static void connection_turn(struct arbiter *a, uint32_t id, enum fair_tenant_state state)
+void gpu_create(struct gpu *g, uint32_t index)
 {
-	struct connection *c = &a->connections[id];
-	bool waits = state == FAIR_WAITING, waited = c->state == FAIR_WAITING;
+	g->index = index;
+	g->about = g->c->gpus[index];
+	g->next = g->switching = NONE;
+	clock_create(&g->clock, g->out, index, g->c->clocks);
+	readings_create(&g->readings, g->out, index);
+	g->tenants->turns[index].clock = &g->clock;
+}
 
-	a->gpus[c->gpu].waiting += (uint32_t)waits - (uint32_t)waited;
-	a->tenants[c->tenant].waiting += (uint32_t)waits - (uint32_t)waited;
+static struct tenant *connection_tenant(const struct gpu *g, uint32_t id)
+{
+	return &g->tenants->v[g->connections->v[id].tenant];
+}
+
+static struct tenant *lease_tenant(const struct gpu *g)
+{
+	return &g->tenants->v[g->lease.tenant];
+}
+
+static struct hes_fair_queue *gpu_queue(const struct gpu *g)
+{
+	return g->tenants->turns[g->index].queue;
+}
+
+static void connection_turn(struct gpu *g, uint32_t id, enum fair_tenant_state state)
+{
+	struct connection *c = &g->connections->v[id];
+	const uint32_t more = state == FAIR_WAITING, less = c->state == FAIR_WAITING;
+
+	g->waiting += more - less;
+	connection_tenant(g, id)->waiting += more - less;
 	c->state = state;
 }
 
-static void lease_send(struct arbiter *a, uint32_t id, enum fair_message_type type, uint64_t lease,
+static void lease_send(struct gpu *g, uint32_t id, enum fair_message_type type, uint64_t lease,
 		       uint64_t slice_ns)
 {
 	union fair_message m;
@@ -31,43 +56,10 @@ static void lease_send(struct arbiter *a, uint32_t id, enum fair_message_type ty
 	} else if (type == FAIR_STOP) {
 		m.stop.lease = lease;
 	}
-	connection_send(a, id, &m, length);
+	connection_send(g->connections, id, &m, length);
 }
 
-void connection_want(struct arbiter *a, uint32_t id, uint64_t now)
-{
-	struct connection *c = &a->connections[id];
-	struct gpu *g = &a->gpus[c->gpu];
-	struct tenant *t = &a->tenants[c->tenant];
-
-	if (c->wants || c->state == FAIR_LOST)
-		return;
-	lease_account(a, g, now);
-	if (hes_fair_queue_submit(g->queue, t->queue, c->stream, 1, NULL))
-		return;
-	c->wants = true;
-	if (!g->wanting++)
-		g->wanted_since_ns = now;
-	tenant_recent(a, t, now)->wanted = true;
-	connection_turn(a, id, FAIR_WAITING);
-}
-
-void connection_rest(struct arbiter *a, uint32_t id, uint64_t now)
-{
-	struct connection *c = &a->connections[id];
-	struct gpu *g = &a->gpus[c->gpu];
-	struct tenant *t = &a->tenants[c->tenant];
-
-	connection_turn(a, id, FAIR_IDLE);
-	if (g->next == id)
-		g->next = NONE;
-	if (!c->wants)
-		return;
-	hes_fair_queue_done(g->queue, t->queue, c->stream, 1, NULL);
-	c->wants = false;
-	if (!--g->wanting)
-		g->wanted_ns += now - g->wanted_since_ns;
-}
+/* --- charges --- */
 
 /* @return what a lease that was held for @held is charged at least: the arbiter believes its own
  * clock */
@@ -79,11 +71,10 @@ static uint64_t charge_least(uint64_t held)
 }
 
 /* Charge @used of the lease, minus earlier charges. */
-static void lease_charge(struct arbiter *a, struct gpu *g, uint64_t used, uint64_t now)
+static void lease_charge(struct gpu *g, uint64_t used, uint64_t now)
 {
 	struct lease *l = &g->lease;
-	struct tenant *t = &a->tenants[l->tenant];
-	struct recent *r;
+	struct tenant *t = lease_tenant(g);
 	double joules;
 	uint64_t more;
 
@@ -91,137 +82,162 @@ static void lease_charge(struct arbiter *a, struct gpu *g, uint64_t used, uint64
 		return;
 	more = used - l->accounted_ns;
 	more = more < HES_FAIR_MAX_NS ? more : HES_FAIR_MAX_NS;
-	joules = tenant_watts(t) * (double)more * 1e-9;
+	joules = power_watts(&t->power) * (double)more * 1e-9;
 	if (!l->profiling)
-		hes_fair_queue_charge(g->queue, t->queue, more, joules, NULL);
+		hes_fair_queue_charge(gpu_queue(g), t->queue, more, joules, NULL);
 	l->accounted_ns = used;
-	l->estimate_j += joules;
-	t->time_ns += more;
-	r = tenant_recent(a, t, now);
-	r->time_ns += more;
-	r->wanted = true;
 	g->used_ns += more;
-	tenant_add_energy(a, t, joules, now);
+	sums_add_time(&t->sums, more, now);
+	sums_add_energy(&t->sums, joules, now);
+	readings_estimate(&g->readings, joules);
 }
 
-void lease_account(struct arbiter *a, struct gpu *g, uint64_t now)
+void gpu_account(struct gpu *g, uint64_t now)
 {
 	if (g->lease.number)
-		lease_charge(a, g, charge_least(now - g->lease.granted_ns), now);
+		lease_charge(g, charge_least(now - g->lease.granted_ns), now);
 }
 
 /* The lease is over: its connection has state @state now, and has work or not as before. */
-static void lease_end(struct arbiter *a, struct gpu *g, uint64_t used, enum fair_tenant_state state,
-		      uint64_t now)
+static void lease_end(struct gpu *g, uint64_t used, enum fair_tenant_state state, uint64_t now)
 {
 	struct lease *l = &g->lease;
-	struct tenant *t = &a->tenants[l->tenant];
+	struct tenant *t = lease_tenant(g);
 	uint64_t held = now - l->granted_ns;
 
-	lease_charge(a, g, used, now);
+	lease_charge(g, used, now);
 	if (l->profiling)
-		profiling_end(a, g, t, l, held);
-	lease_read_end(a, g, held);
-	connection_turn(a, l->connection, state);
+		tenant_profiled(g->tenants, t, l->rounds, held);
+	t->source = readings_end(&g->readings, held) ? FAIR_POWER_MEASURED
+		    : t->power.known                 ? FAIR_POWER_PROFILED
+						     : FAIR_POWER_ASSUMED;
+	g->by_source[t->source]++;
+	connection_turn(g, l->connection, state);
 	t->leases++;
 	g->leases++;
 	*l = (struct lease){ .number = 0 };
 }
 
-void connection_release(struct arbiter *a, uint32_t id, const struct fair_release *r, uint64_t now)
+/* --- events of a connection --- */
+
+void lease_want(struct gpu *g, uint32_t id, uint64_t now)
 {
-	struct connection *c = &a->connections[id];
-	struct gpu *g = &a->gpus[c->gpu];
+	struct connection *c = &g->connections->v[id];
+	struct tenant *t = connection_tenant(g, id);
+
+	if (c->wants || c->state == FAIR_LOST)
+		return;
+	gpu_account(g, now);
+	if (hes_fair_queue_submit(gpu_queue(g), t->queue, c->stream, 1, NULL))
+		return;
+	c->wants = true;
+	if (!g->wanting++)
+		g->wanted_since_ns = now;
+	sums_want(&t->sums, now);
+	connection_turn(g, id, FAIR_WAITING);
+}
+
+static void lease_rest(struct gpu *g, uint32_t id, uint64_t now)
+{
+	struct connection *c = &g->connections->v[id];
+
+	connection_turn(g, id, FAIR_IDLE);
+	if (g->next == id)
+		g->next = NONE;
+	if (!c->wants)
+		return;
+	hes_fair_queue_done(gpu_queue(g), connection_tenant(g, id)->queue, c->stream, 1, NULL);
+	c->wants = false;
+	if (!--g->wanting)
+		g->wanted_ns += now - g->wanted_since_ns;
+}
+
+void lease_release(struct gpu *g, uint32_t id, const struct fair_release *r, uint64_t now)
+{
+	const struct connection *c = &g->connections->v[id];
 	uint64_t held = now - g->lease.granted_ns, used;
 
 	if (!r->lease || r->lease != c->lease)
 		return;
 	if (c->state == FAIR_LOST) {
-		connection_turn(a, id, FAIR_IDLE);
+		connection_turn(g, id, FAIR_IDLE);
 		if (r->more)
-			connection_want(a, id, now);
+			lease_want(g, id, now);
 		return;
 	}
 	if (g->lease.number != r->lease || g->lease.connection != id)
 		return;
 	used = r->gpu_ns && r->gpu_ns < held ? r->gpu_ns : held;
 	used = used > charge_least(held) ? used : charge_least(held);
-	lease_end(a, g, used, FAIR_WAITING, now);
+	lease_end(g, used, FAIR_WAITING, now);
 	if (!r->more)
-		connection_rest(a, id, now);
+		lease_rest(g, id, now);
 }
 
-static void lease_lose(struct arbiter *a, struct gpu *g, uint64_t now)
+static void lease_lose(struct gpu *g, uint64_t now)
 {
 	uint32_t id = g->lease.connection;
-	struct tenant *t = &a->tenants[g->lease.tenant];
+	struct tenant *t = lease_tenant(g);
 
-	arbiter_say(a, ARBITER_LOST_LEASE, &a->connections[id], NULL);
+	connection_say(g->connections, ARBITER_LOST_LEASE, id, NULL);
 	/* A lease that was not to be charged would pay for hanging. */
 	if (g->lease.profiling) {
-		hes_fair_queue_charge(g->queue, t->queue, g->lease.accounted_ns, 0, NULL);
-		t->profile.over = true;
+		hes_fair_queue_charge(gpu_queue(g), t->queue, g->lease.accounted_ns, 0, NULL);
+		tenant_profiling(g->tenants, t, true);
 	}
 	g->lease.profiling = false;
 	t->lost++;
-	lease_end(a, g, now - g->lease.granted_ns, FAIR_WAITING, now);
-	connection_rest(a, id, now);
-	connection_turn(a, id, FAIR_LOST);
+	lease_end(g, now - g->lease.granted_ns, FAIR_WAITING, now);
+	lease_rest(g, id, now);
+	connection_turn(g, id, FAIR_LOST);
 }
 
-void connection_forfeit(struct arbiter *a, uint32_t id, uint64_t now)
+void lease_close(struct gpu *g, uint32_t id, uint64_t now)
 {
-	struct gpu *g = &a->gpus[a->connections[id].gpu];
-
 	if (g->switching == id)
 		g->switching = NONE;
 	if (g->lease.number && g->lease.connection == id)
-		lease_end(a, g, now - g->lease.granted_ns, FAIR_WAITING, now);
+		lease_end(g, now - g->lease.granted_ns, FAIR_WAITING, now);
+	lease_rest(g, id, now);
 }
 
+/* --- the end of a lease --- */
+
 /* @return the connection of a tenant whose turn it is; NONE: none waits */
-static uint32_t tenant_next(struct arbiter *a, const struct gpu *g, const struct tenant *t)
+static uint32_t tenant_connection(const struct gpu *g, const struct tenant *t)
 {
+	const struct connection *v = g->connections->v;
 	uint32_t stream;
 
-	if (g->next != NONE && &a->tenants[a->connections[g->next].tenant] == t &&
-	    a->connections[g->next].state == FAIR_WAITING)
+	if (g->next != NONE && connection_tenant(g, g->next) == t &&
+	    v[g->next].state == FAIR_WAITING)
 		return g->next;
-	for (uint32_t i = 0; t->waiting && i < a->c.per_user; i++) {
-		if (hes_fair_queue_stream(g->queue, t->queue, &stream, NULL))
+	for (uint32_t i = 0; t->waiting && i < g->c->per_user; i++) {
+		if (hes_fair_queue_stream(gpu_queue(g), t->queue, &stream, NULL))
 			return NONE;
-		if (a->connections[t->by_stream[stream]].state == FAIR_WAITING)
+		if (v[t->by_stream[stream]].state == FAIR_WAITING)
 			return t->by_stream[stream];
 	}
 	return NONE;
 }
 
-/* @return the tenant whose turn it is; NONE: none has work */
-static uint32_t gpu_pick(struct arbiter *a, struct gpu *g, struct hes_fair_turn *turn, uint64_t now)
-{
-	while (hes_fair_queue_pick(g->queue, turn))
-		if (!tenant_pay(a, &a->tenants[g->by_queue[turn->tenant]], now))
-			return g->by_queue[turn->tenant];
-	return NONE;
-}
-
 /* How long a lease without an end lasts from its GRANT on, once others wait. */
-static uint64_t lease_limit(const struct arbiter *a, const struct gpu *g)
+static uint64_t lease_limit(const struct gpu *g)
 {
-	const struct tenant *t = &a->tenants[g->lease.tenant];
+	const struct tenant *t = lease_tenant(g);
 	struct hes_fair_usage u = { .slice = 1 };
 	struct hes_fair_turn turn;
 
-	if (g->lease.profiling && t->profile.state == PROFILE_NONE && !t->profile.over)
-		return profiling_length(a, g, t);
+	if (g->lease.profiling && profile_is_missing(&t->power))
+		return profile_length(&t->power, &g->tenants->turns[g->index].lengths);
 	/* Slices are computed by a pick. */
-	hes_fair_queue_pick(g->queue, &turn);
-	hes_fair_queue_usage(g->queue, t->queue, &u, NULL);
-	return u.slice * a->c.queue.quantum_ns;
+	hes_fair_queue_pick(gpu_queue(g), &turn);
+	hes_fair_queue_usage(gpu_queue(g), t->queue, &u, NULL);
+	return u.slice * g->c->queue.quantum_ns;
 }
 
 /* @return when the lease ends, or should end; ARBITER_NEVER: no other tenant waits */
-static uint64_t lease_over(const struct arbiter *a, const struct gpu *g)
+static uint64_t lease_over(const struct gpu *g)
 {
 	const struct lease *l = &g->lease;
 
@@ -229,120 +245,143 @@ static uint64_t lease_over(const struct arbiter *a, const struct gpu *g)
 		return l->stopped_ns;
 	if (l->slice_ns)
 		return l->granted_ns + l->slice_ns;
-	return g->waiting ? l->granted_ns + lease_limit(a, g) : ARBITER_NEVER;
+	return g->waiting ? l->granted_ns + lease_limit(g) : ARBITER_NEVER;
 }
 
-static void lease_stop(struct arbiter *a, struct gpu *g, uint64_t now)
+static void lease_stop(struct gpu *g, uint64_t now)
 {
 	g->lease.stopped_ns = now;
-	lease_send(a, g->lease.connection, FAIR_STOP, g->lease.number, 0);
-	connection_turn(a, g->lease.connection, FAIR_DRAINING);
+	lease_send(g, g->lease.connection, FAIR_STOP, g->lease.number, 0);
+	connection_turn(g, g->lease.connection, FAIR_DRAINING);
 }
 
-void lease_renew(struct arbiter *a, struct gpu *g, uint64_t now)
+/* End a lease without an end, so that the next one has what has become possible: a clock, readings.
+ */
+static void lease_renew(struct gpu *g, uint64_t now)
 {
 	if (g->lease.number && !g->lease.slice_ns && !g->lease.stopped_ns)
-		lease_stop(a, g, now);
+		lease_stop(g, now);
 }
 
 /* Tell the one that is next, so that it is awake when it gets its lease. */
-static void lease_prepare(struct arbiter *a, struct gpu *g, uint64_t now)
+static void lease_prepare(struct gpu *g, uint64_t now)
 {
 	struct hes_fair_turn turn;
 	uint32_t tenant;
 
 	g->lease.prepared = true;
-	lease_account(a, g, now);
-	tenant = g->waiting ? gpu_pick(a, g, &turn, now) : NONE;
+	gpu_account(g, now);
+	tenant = g->waiting ? tenants_next(g->tenants, g->index, &turn, now) : NONE;
 	if (tenant == NONE || tenant == g->lease.tenant)
 		return;
-	g->next = tenant_next(a, g, &a->tenants[tenant]);
+	g->next = tenant_connection(g, &g->tenants->v[tenant]);
 	if (g->next != NONE)
-		lease_send(a, g->next, FAIR_PREPARE, 0, 0);
+		lease_send(g, g->next, FAIR_PREPARE, 0, 0);
 }
 
-static void lease_watch(struct arbiter *a, struct gpu *g, uint64_t now)
+static void lease_watch(struct gpu *g, uint64_t now)
 {
 	struct lease *l = &g->lease;
 	uint64_t over;
 
-	if (now >= l->next_read_ns)
-		lease_read_part(a, g, now);
-	over = lease_over(a, g);
+	if (now >= g->readings.next_ns) {
+		gpu_account(g, now);
+		readings_part(&g->readings, now);
+	}
+	over = lease_over(g);
 	if (over == ARBITER_NEVER)
 		return;
 	if (!l->slice_ns && !l->stopped_ns && now >= over) {
-		lease_stop(a, g, now);
+		lease_stop(g, now);
 		over = now; /* a lease without an end is over once STOP is sent */
 	}
-	if (l->slice_ns && now >= over && a->connections[l->connection].state == FAIR_RUNNING)
-		connection_turn(a, l->connection, FAIR_DRAINING);
+	if (l->slice_ns && now >= over && g->connections->v[l->connection].state == FAIR_RUNNING)
+		connection_turn(g, l->connection, FAIR_DRAINING);
 	if (!l->prepared && (l->slice_ns || l->stopped_ns) && now + PREPARE_NS >= over)
-		lease_prepare(a, g, now);
-	if (now >= over && now - over >= a->c.patience_ns)
-		lease_lose(a, g, now);
+		lease_prepare(g, now);
+	if (now >= over && now - over >= g->c->patience_ns)
+		lease_lose(g, now);
 }
 
-static void lease_grant(struct arbiter *a, struct gpu *g, uint32_t id, uint64_t slice_ns,
-			uint64_t now)
+/* --- the beginning of a lease --- */
+
+static bool lease_profiles(const struct gpu *g, const struct tenant *t, uint64_t now)
 {
-	struct connection *c = &a->connections[id];
-	struct tenant *t = &a->tenants[c->tenant];
+	return g->c->profile_ns && g->readings.refresh_ns && profile_is_missing(&t->power) &&
+	       (t->power.profile.begun || user_may_profile(g->users, t->uid, now));
+}
+
+static void lease_grant(struct gpu *g, uint32_t id, uint64_t slice_ns, uint64_t now)
+{
+	struct connection *c = &g->connections->v[id];
+	struct tenant *t = connection_tenant(g, id);
 
 	g->next = NONE;
-	g->lease = (struct lease){ .number = ++a->serial,
+	g->lease = (struct lease){ .number = ++g->serial,
 				   .connection = id,
 				   .tenant = c->tenant,
 				   .granted_ns = now,
-				   .next_read_ns = ARBITER_NEVER,
-				   .first_part = true,
-				   .rounds = t->profile.rounds,
-				   .profiling = profiling_may_begin(a, g, t, now) };
-	connection_turn(a, id, FAIR_RUNNING);
+				   .rounds = t->power.profile.rounds,
+				   .profiling = lease_profiles(g, t, now) };
+	connection_turn(g, id, FAIR_RUNNING);
 	if (g->lease.profiling) {
-		profiling_begin(a, t, now);
-		slice_ns = profiling_length(a, g, t);
+		if (!t->power.profile.begun)
+			user_profile(g->users, t->uid, now);
+		tenant_profiling(g->tenants, t, false);
+		slice_ns = profile_length(&t->power, &g->tenants->turns[g->index].lengths);
 	}
 	g->lease.slice_ns = g->waiting ? slice_ns : 0;
 	c->lease = g->lease.number;
-	lease_send(a, id, FAIR_GRANT, g->lease.number, g->lease.slice_ns);
-	lease_read_start(a, g);
+	lease_send(g, id, FAIR_GRANT, g->lease.number, g->lease.slice_ns);
+	readings_begin(&g->readings, g->lease.number, c->tenant, t->came, g->lease.slice_ns, now);
+}
+
+/* @return whether the clock is as the tenant asks, or it runs without; else it is being set, and
+ * the GPU waits */
+static bool tenant_has_clock(struct gpu *g, struct tenant *t, uint64_t now)
+{
+	if (clock_is(&g->clock, t->clock_mhz) || now < t->clock_retry_ns)
+		return true;
+	if (clock_order(&g->clock, t->clock_mhz, now))
+		return false;
+	t->clock_retry_ns = now + SECOND;
+	return true;
 }
 
 /* A GPU whose clock is being set waits for that. */
-static void gpu_give(struct arbiter *a, struct gpu *g, uint64_t now)
+static void gpu_give(struct gpu *g, uint64_t now)
 {
 	uint32_t id = g->switching, tenant;
 
-	if (g->clock_tag)
+	if (g->clock.tag)
 		return;
 	if (id == NONE) {
-		tenant = gpu_pick(a, g, &g->turn, now);
-		id = tenant == NONE ? NONE : tenant_next(a, g, &a->tenants[tenant]);
+		tenant = tenants_next(g->tenants, g->index, &g->turn, now);
+		id = tenant == NONE ? NONE : tenant_connection(g, &g->tenants->v[tenant]);
 	}
 	if (id == NONE)
 		return;
 	g->switching = id;
-	if (!clock_is_ready(a, g, &a->tenants[a->connections[id].tenant], now))
+	if (!tenant_has_clock(g, connection_tenant(g, id), now))
 		return;
 	g->switching = NONE;
-	lease_grant(a, g, id, g->turn.slice_ns, now);
+	lease_grant(g, id, g->turn.slice_ns, now);
 }
 
-void gpu_schedule(struct arbiter *a, struct gpu *g, uint64_t now)
+void gpu_schedule(struct gpu *g, uint64_t now)
 {
 	uint64_t lease;
 
-	if (g->clock_tag && now >= g->clock_deadline_ns)
-		clock_expire(a, g);
+	if (clock_expire(&g->clock, now))
+		tenants_lose_clocks(g->tenants, g->index);
 	/* A lease that is lost frees the GPU; one that was just granted may be so short that it is
 	 * time for PREPARE. */
 	do {
 		if (!g->lease.number)
-			gpu_give(a, g, now);
+			gpu_give(g, now);
 		lease = g->lease.number;
 		if (lease)
-			lease_watch(a, g, now);
+			lease_watch(g, now);
 	} while (g->lease.number != lease);
 }
 
@@ -351,26 +390,99 @@ static uint64_t earlier(uint64_t x, uint64_t y)
 	return x < y ? x : y;
 }
 
-static uint64_t lease_deadline(const struct arbiter *a, const struct gpu *g)
+static uint64_t lease_deadline(const struct gpu *g)
 {
 	const struct lease *l = &g->lease;
-	uint64_t over;
+	uint64_t over, next_read_ns = g->readings.next_ns;
 
 	if (!l->number)
 		return ARBITER_NEVER;
-	over = lease_over(a, g);
+	over = lease_over(g);
 	if (over == ARBITER_NEVER)
-		return l->next_read_ns;
+		return next_read_ns;
 	if (!l->slice_ns && !l->stopped_ns)
-		return earlier(over, l->next_read_ns);
+		return earlier(over, next_read_ns);
 	if (!l->prepared)
-		return earlier(over - earlier(over, PREPARE_NS), l->next_read_ns);
-	if (a->connections[l->connection].state == FAIR_RUNNING)
-		return earlier(over, l->next_read_ns);
-	return earlier(over + a->c.patience_ns, l->next_read_ns);
+		return earlier(over - earlier(over, PREPARE_NS), next_read_ns);
+	if (g->connections->v[l->connection].state == FAIR_RUNNING)
+		return earlier(over, next_read_ns);
+	return earlier(over + g->c->patience_ns, next_read_ns);
 }
 
-uint64_t gpu_deadline(const struct arbiter *a, const struct gpu *g)
+uint64_t gpu_deadline(const struct gpu *g)
 {
-	return earlier(lease_deadline(a, g), g->clock_tag ? g->clock_deadline_ns : ARBITER_NEVER);
+	return earlier(lease_deadline(g), g->clock.tag ? g->clock.deadline_ns : ARBITER_NEVER);
+}
+
+/* --- events of the GPU --- */
+
+void gpu_ready(struct gpu *g, uint64_t refresh_ns, uint64_t now)
+{
+	clock_ready(&g->clock);
+	readings_ready(&g->readings, refresh_ns);
+	tenants_ready(g->tenants, g->index, &g->readings);
+	lease_renew(g, now);
+}
+
+void gpu_gone(struct gpu *g, const char *why)
+{
+	const struct arbiter_note n = { ARBITER_GPU_GONE, g->index, 0, 0, "", why, 0 };
+
+	if (g->readings.gone)
+		return;
+	readings_gone(&g->readings);
+	clock_gone(&g->clock);
+	g->out->note(g->out->ctx, &n);
+}
+
+void gpu_energy(struct gpu *g, uint64_t tag, double joules, uint64_t at_ns, uint64_t now)
+{
+	struct reading r;
+
+	if (readings_are_of_now(&g->readings, tag))
+		gpu_account(g, now);
+	if (!readings_take(&g->readings, tag, joules, at_ns, &r))
+		return;
+	if (g->lease.number && readings_are_of_now(&g->readings, tag))
+		lease_tenant(g)->source = FAIR_POWER_MEASURED;
+	tenant_measured(g->tenants, &r, now);
+}
+
+void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_t now)
+{
+	enum clock_end end;
+
+	if (!clock_answered(&g->clock, tag, rc, why, &end))
+		return;
+	if (end == CLOCK_REFUSED)
+		tenants_lose_clocks(g->tenants, g->index);
+	/* The tenant that waits for its clock runs without it for a while. */
+	if (end == CLOCK_FAILED && g->clock.may && g->switching != NONE)
+		connection_tenant(g, g->switching)->clock_retry_ns = now + SECOND;
+	/* The one that it was set for may have gone. */
+	if (end == CLOCK_SET)
+		gpu_rest_clock(g, now);
+}
+
+void gpu_rest_clock(struct gpu *g, uint64_t now)
+{
+	clock_rest(&g->clock, tenants_request_clock(g->tenants, g->index), now);
+}
+
+/* A tenant whose clock could not be set has a lease without an end: the next one has the clock. */
+static void gpu_retry_clock(struct gpu *g, uint64_t now)
+{
+	uint64_t retry = g->lease.number ? lease_tenant(g)->clock_retry_ns : 0;
+
+	if (!retry || now < retry)
+		return;
+	lease_tenant(g)->clock_retry_ns = 0;
+	lease_renew(g, now);
+}
+
+void gpu_second(struct gpu *g, uint64_t now)
+{
+	readings_request(&g->readings);
+	gpu_rest_clock(g, now);
+	gpu_retry_clock(g, now);
 }

@@ -1,88 +1,73 @@
 /*
- * listing.c - answers to STATUS: a message a GPU, one a tenant, and the end. A full socket makes it
- * wait for room.
+ * listing.c - answers to STATUS; see listing.h. A full socket makes an answer wait for room.
  */
+#include "arbiter/listing.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "arbiter/arbiter_state.h"
-
 #define SCALE 1e3 /* of rates as whole numbers: ns in a second times this */
 
-/* Sums of the last intervals. */
-static struct recent recent_sum(const struct arbiter *a, const struct tenant *t, uint64_t now)
-{
-	uint64_t epoch = now / (a->c.queue.interval * a->c.queue.quantum_ns);
-	struct recent sum = { .epoch = epoch };
-
-	for (size_t i = 0; i < RECENT; i++)
-		if (t->recent[i].epoch + RECENT > epoch) {
-			sum.time_ns += t->recent[i].time_ns;
-			sum.energy_j += t->recent[i].energy_j;
-			sum.wanted |= t->recent[i].wanted;
-		}
-	return sum;
-}
-
-static bool tenant_has_work(const struct arbiter *a, const struct tenant *t)
+static bool tenant_has_work(const struct listing *l, const struct tenant *t)
 {
 	struct hes_fair_usage u;
 
-	return !hes_fair_queue_usage(a->gpus[t->gpu].queue, t->queue, &u, NULL) && u.items;
+	return !hes_fair_queue_usage(l->tenants->turns[t->gpu].queue, t->queue, &u, NULL) &&
+	       u.items;
 }
 
 /* One number of a tenant for hes_fair_measure(): its time, and its energy as the power that makes
  * it. */
-static void measured_add(struct arbiter *a, size_t k, const struct tenant *t, double ns,
+static void measured_add(struct listing *l, size_t k, const struct tenant *t, double ns,
 			 double joules)
 {
 	double watts = ns > 0 ? joules / ns * 1e9 : 0;
 
-	a->measured[k] = (struct hes_fair_tenant){ fmin(fmax(watts, HES_FAIR_MIN_NUMBER),
+	l->measured[k] = (struct hes_fair_tenant){ fmin(fmax(watts, HES_FAIR_MIN_NUMBER),
 							HES_FAIR_MAX_NUMBER),
 						   t->weight, HES_FAIR_BACKLOGGED };
-	a->sums[k] = (uint64_t)fmin(fmax(ns, 0), 0x1p62);
+	l->sums[k] = (uint64_t)fmin(fmax(ns, 0), 0x1p62);
 }
 
-static struct hes_fairness fairness(struct arbiter *a, uint32_t gpu, bool recent, uint64_t now)
+static struct hes_fairness fairness(struct listing *l, uint32_t gpu, bool recent, uint64_t now)
 {
 	struct hes_fairness f = { 1, 1, 1 };
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < a->n_tenants; i++) {
-		const struct tenant *t = &a->tenants[i];
+	for (uint32_t i = 0; i < l->tenants->n; i++) {
+		const struct tenant *t = &l->tenants->v[i];
 		struct recent r;
 		double age_s;
 
 		if (!t->used || t->gpu != gpu)
 			continue;
-		r = recent_sum(a, t, now);
+		r = sums_recent(&t->sums, now);
 		age_s = fmax((double)((t->n ? now : t->left_ns) - t->came_ns) * 1e-9, 1e-3);
-		if (recent && (r.wanted || tenant_has_work(a, t)))
-			measured_add(a, n++, t, (double)r.time_ns, r.energy_j);
+		if (recent && (r.wanted || tenant_has_work(l, t)))
+			measured_add(l, n++, t, (double)r.time_ns, r.energy_j);
 		else if (!recent && t->leases)
-			measured_add(a, n++, t, (double)t->time_ns * SCALE / age_s,
-				     t->energy_j * SCALE / age_s);
+			measured_add(l, n++, t, (double)t->sums.time_ns * SCALE / age_s,
+				     t->sums.energy_j * SCALE / age_s);
 	}
 	if (n)
-		hes_fair_measure(a->measured, n, a->sums, &f);
+		hes_fair_measure(l->measured, n, l->sums, &f);
 	return f;
 }
 
-static double phi_fair_now(struct arbiter *a, uint32_t gpu)
+static double phi_fair_now(struct listing *l, uint32_t gpu)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < a->n_tenants; i++) {
-		const struct tenant *t = &a->tenants[i];
+	for (uint32_t i = 0; i < l->tenants->n; i++) {
+		const struct tenant *t = &l->tenants->v[i];
 
-		if (t->used && t->gpu == gpu && tenant_has_work(a, t))
-			a->measured[n++] = (struct hes_fair_tenant){ t->power_w, t->weight,
+		if (t->used && t->gpu == gpu && tenant_has_work(l, t))
+			l->measured[n++] = (struct hes_fair_tenant){ t->power.queued_w, t->weight,
 								     HES_FAIR_BACKLOGGED };
 	}
-	return n ? hes_fair_phi_fair(a->measured, n) : 1;
+	return n ? hes_fair_phi_fair(l->measured, n) : 1;
 }
 
 static uint32_t source_of_most(const struct gpu *g)
@@ -94,40 +79,41 @@ static uint32_t source_of_most(const struct gpu *g)
 	return most;
 }
 
-static size_t gpu_message(struct arbiter *a, uint32_t gpu, union fair_message *m, uint64_t now)
+static size_t gpu_message(struct listing *l, uint32_t gpu, union fair_message *m, uint64_t now)
 {
-	const struct gpu *g = &a->gpus[gpu];
-	struct hes_fairness recent = fairness(a, gpu, true, now),
-			    total = fairness(a, gpu, false, now);
+	const struct gpu *g = &l->gpus[gpu];
+	struct hes_fairness recent = fairness(l, gpu, true, now),
+			    total = fairness(l, gpu, false, now);
 	size_t length = fair_wire_begin(m, FAIR_GPU);
 	struct fair_gpu *o = &m->gpu;
 
-	memcpy(o->gpu, g->c.uuid, sizeof(o->gpu));
-	memcpy(o->name, g->c.name, sizeof(o->name));
-	snprintf(o->policy, sizeof(o->policy), "%s", a->c.queue.policy->name);
-	o->phi = g->phi;
-	o->phi_fair = phi_fair_now(a, gpu);
-	o->interval_ns = a->c.queue.interval * a->c.queue.quantum_ns;
-	o->age_ns = now - a->started_ns;
+	memcpy(o->gpu, g->about.uuid, sizeof(o->gpu));
+	memcpy(o->name, g->about.name, sizeof(o->name));
+	snprintf(o->policy, sizeof(o->policy), "%s", l->c->queue.policy->name);
+	o->phi = l->tenants->turns[gpu].phi;
+	o->phi_fair = phi_fair_now(l, gpu);
+	o->interval_ns = l->c->queue.interval * l->c->queue.quantum_ns;
+	o->age_ns = now - l->started_ns;
 	o->wanted_ns = g->wanted_ns + (g->wanting ? now - g->wanted_since_ns : 0);
 	o->used_ns = g->used_ns;
 	o->leases = g->leases;
-	o->clock_changes = g->clock_changes;
-	o->energy_j = g->counted ? g->last_j - g->first_j : NAN;
+	o->clock_changes = g->clock.changes;
+	o->energy_j = g->readings.counted ? g->readings.last_j - g->readings.first_j : NAN;
 	o->fairness_time = recent.time;
 	o->fairness_energy = recent.energy;
 	o->fairness_system = recent.system;
 	o->total_time = total.time;
 	o->total_energy = total.energy;
 	o->total_system = total.system;
-	for (uint32_t i = 0; i < a->n_tenants; i++)
-		o->tenants += a->tenants[i].used && a->tenants[i].gpu == gpu && a->tenants[i].n;
+	for (uint32_t i = 0; i < l->tenants->n; i++)
+		o->tenants +=
+			l->tenants->v[i].used && l->tenants->v[i].gpu == gpu && l->tenants->v[i].n;
 	o->power_source = source_of_most(g);
 	return length;
 }
 
 /* What its connections do, the busiest of them. */
-static enum fair_tenant_state tenant_state(const struct arbiter *a, const struct tenant *t)
+static enum fair_tenant_state tenant_state(const struct listing *l, const struct tenant *t)
 {
 	static const int rank[] = { [FAIR_IDLE] = 0,
 				    [FAIR_LOST] = 1,
@@ -138,36 +124,36 @@ static enum fair_tenant_state tenant_state(const struct arbiter *a, const struct
 
 	for (size_t i = 0; i < ARBITER_MAX_PER_USER; i++)
 		if (t->by_stream[i] != NONE &&
-		    rank[a->connections[t->by_stream[i]].state] > rank[state])
-			state = a->connections[t->by_stream[i]].state;
+		    rank[l->connections->v[t->by_stream[i]].state] > rank[state])
+			state = l->connections->v[t->by_stream[i]].state;
 	return state;
 }
 
-static size_t tenant_message(const struct arbiter *a, const struct tenant *t, union fair_message *m,
+static size_t tenant_message(const struct listing *l, const struct tenant *t, union fair_message *m,
 			     uint64_t now)
 {
-	const struct gpu *g = &a->gpus[t->gpu];
-	struct recent r = recent_sum(a, t, now);
+	const struct gpu *g = &l->gpus[t->gpu];
+	struct recent r = sums_recent(&t->sums, now);
 	size_t length = fair_wire_begin(m, FAIR_TENANT);
 	struct fair_tenant_row *o = &m->tenant;
 	struct hes_fair_usage u = { 0 };
 	struct hes_fair_turn turn;
 
-	hes_fair_queue_pick(g->queue, &turn);
-	hes_fair_queue_usage(g->queue, t->queue, &u, NULL);
-	memcpy(o->gpu, g->c.uuid, sizeof(o->gpu));
+	hes_fair_queue_pick(l->tenants->turns[t->gpu].queue, &turn);
+	hes_fair_queue_usage(l->tenants->turns[t->gpu].queue, t->queue, &u, NULL);
+	memcpy(o->gpu, g->about.uuid, sizeof(o->gpu));
 	memcpy(o->tenant, t->name, sizeof(o->tenant));
 	o->uid = t->uid;
 	o->processes = t->n;
 	o->pid = t->n ? t->pid : 0;
-	o->state = tenant_state(a, t);
+	o->state = tenant_state(l, t);
 	o->clock_mhz = t->clock_mhz;
 	o->power_source = t->source;
 	o->weight = t->weight;
-	o->power_w = tenant_watts(t);
-	o->slice_ns = u.items ? u.slice * a->c.queue.quantum_ns : 0;
-	o->time_ns = t->time_ns;
-	o->energy_j = t->energy_j;
+	o->power_w = power_watts(&t->power);
+	o->slice_ns = u.items ? u.slice * l->c->queue.quantum_ns : 0;
+	o->time_ns = t->sums.time_ns;
+	o->energy_j = t->sums.energy_j;
 	o->recent_ns = r.time_ns;
 	o->recent_j = r.energy_j;
 	o->leases = t->leases;
@@ -177,64 +163,61 @@ static size_t tenant_message(const struct arbiter *a, const struct tenant *t, un
 
 /* @return 0; -EAGAIN there is no room for it yet; the connection is doomed where it can take
  * nothing any more */
-static int listing_send(struct arbiter *a, uint32_t id, const union fair_message *m, size_t length)
+static int listing_send(struct listing *l, uint32_t id, const union fair_message *m, size_t length)
 {
-	int rc = a->out.send(a->out.ctx, id, m, length);
+	int rc = l->connections->out->send(l->connections->out->ctx, id, m, length);
 
 	if (rc && rc != -EAGAIN)
-		connection_doom(a, id);
+		connection_doom(l->connections, id);
 	return rc;
 }
 
 /* The message at the connection's place; row 0 is the GPU's own. @return its length; 0: there is
  * none */
-static size_t listing_message(struct arbiter *a, const struct connection *c, union fair_message *m,
+static size_t listing_message(struct listing *l, const struct connection *c, union fair_message *m,
 			      uint64_t now)
 {
 	const struct tenant *t;
 
-	if (c->list_gpu == a->c.n_gpus)
+	if (c->list_gpu == l->c->n_gpus)
 		return fair_wire_begin(m, FAIR_END);
 	if (!c->list_row)
-		return gpu_message(a, c->list_gpu, m, now);
-	t = &a->tenants[c->list_row - 1];
-	return t->used && t->gpu == c->list_gpu ? tenant_message(a, t, m, now) : 0;
+		return gpu_message(l, c->list_gpu, m, now);
+	t = &l->tenants->v[c->list_row - 1];
+	return t->used && t->gpu == c->list_gpu ? tenant_message(l, t, m, now) : 0;
 }
 
-void status_go_on(struct arbiter *a, uint32_t id, uint64_t now)
+void listing_go_on(struct listing *l, uint32_t id, uint64_t now)
 {
-	struct connection *c = &a->connections[id];
+	struct connection *c = &l->connections->v[id];
 	union fair_message m;
 
 	while (c->listing && !c->doomed) {
-		size_t length = listing_message(a, c, &m, now);
+		size_t length = listing_message(l, c, &m, now);
 
-		if (length && listing_send(a, id, &m, length))
+		if (length && listing_send(l, id, &m, length))
 			return;
-		if (c->list_gpu == a->c.n_gpus)
+		if (c->list_gpu == l->c->n_gpus)
 			c->listing = false;
-		else if (c->list_row++ == a->n_tenants) {
+		else if (c->list_row++ == l->tenants->n) {
 			c->list_gpu++;
 			c->list_row = 0;
 		}
 	}
 }
 
-void status_begin(struct arbiter *a, uint32_t id, uint64_t now)
+void listing_begin(struct listing *l, uint32_t id, uint64_t now)
 {
-	struct connection *c = &a->connections[id];
+	struct connection *c = &l->connections->v[id];
 
 	/* A second query gets the answer of the first while that is being prepared. */
 	if (c->listing)
 		return;
-	for (size_t i = 0; i < a->c.n_gpus; i++) {
-		struct gpu *g = &a->gpus[i];
-
-		lease_account(a, g, now);
-		if (g->refresh_ns && !g->gone)
-			a->out.read_energy(a->out.ctx, i, 0);
+	for (size_t i = 0; i < l->c->n_gpus; i++) {
+		gpu_account(&l->gpus[i], now);
+		readings_request(&l->gpus[i].readings);
 	}
 	c->listing = true;
 	c->list_gpu = c->list_row = 0;
-	status_go_on(a, id, now);
+	listing_go_on(l, id, now);
 }

@@ -1,156 +1,148 @@
 /*
- * readings.c - energy of leases by the GPU's counter, where they are long enough for its sensor.
- *
- * Until a reading comes, energy is the tenant's power times its time. A reading replaces what was
- * estimated since the last one. Readings are requested and come later. A tag names the lease and
- * which of its ends a reading is for.
+ * readings.c - joules of leases by the GPU's energy counter; see readings.h.
  */
+#include "arbiter/readings.h"
+
 #include <math.h>
 
-#include "arbiter/arbiter_state.h"
-
+#define MEASURABLE    5 /* refreshes of the sensor: a shorter lease is not measured */
 #define LEAST_PART_NS (500 * MS)
 
 enum { READ_START, READ_PART, READ_END, READ_KINDS };
 
-void tenant_add_energy(const struct arbiter *a, struct tenant *t, double joules, uint64_t now)
+void readings_create(struct readings *r, const struct arbiter_out *out, size_t gpu)
 {
-	struct recent *r = tenant_recent(a, t, now);
-
-	t->energy_j = fmax(t->energy_j + joules, 0);
-	r->energy_j = fmax(r->energy_j + joules, 0);
+	*r = (struct readings){ .out = out, .gpu = gpu, .next_ns = ARBITER_NEVER };
 }
 
-static bool counter_read(struct arbiter *a, const struct gpu *g, uint64_t lease, unsigned kind)
+void readings_ready(struct readings *r, uint64_t refresh_ns)
 {
-	return g->refresh_ns && !g->gone &&
-	       a->out.read_energy(a->out.ctx, (size_t)(g - a->gpus), lease * READ_KINDS + kind);
+	const uint64_t part_ns = MEASURABLE * refresh_ns;
+
+	r->refresh_ns = refresh_ns;
+	r->part_ns = part_ns > LEAST_PART_NS ? part_ns : LEAST_PART_NS;
 }
 
-void lease_read_start(struct arbiter *a, struct gpu *g)
+void readings_gone(struct readings *r)
 {
-	struct lease *l = &g->lease;
+	r->gone = true;
+	r->refresh_ns = 0;
+	r->next_ns = ARBITER_NEVER;
+}
 
-	if (!g->refresh_ns || (l->slice_ns && l->slice_ns < MEASURABLE * g->refresh_ns))
+static bool counter_read(const struct readings *r, uint64_t tag)
+{
+	return r->refresh_ns && r->out->read_energy(r->out->ctx, r->gpu, tag);
+}
+
+void readings_request(const struct readings *r)
+{
+	counter_read(r, 0);
+}
+
+void readings_begin(struct readings *r, uint64_t lease, uint32_t tenant, uint64_t came,
+		    uint64_t slice_ns, uint64_t now)
+{
+	r->now = (struct metered){ .lease = lease, .tenant = tenant, .came = came, .whole = true };
+	r->next_ns = ARBITER_NEVER;
+	if (slice_ns && slice_ns < MEASURABLE * r->refresh_ns)
 		return;
-	if (counter_read(a, g, l->number, READ_START))
-		l->next_read_ns = l->granted_ns + g->part_ns;
+	if (counter_read(r, lease * READ_KINDS + READ_START))
+		r->next_ns = now + r->part_ns;
 }
 
-void lease_read_part(struct arbiter *a, struct gpu *g, uint64_t now)
+void readings_part(struct readings *r, uint64_t now)
 {
-	lease_account(a, g, now);
-	g->lease.next_read_ns =
-		counter_read(a, g, g->lease.number, READ_PART) ? now + g->part_ns : ARBITER_NEVER;
+	bool is = counter_read(r, r->now.lease * READ_KINDS + READ_PART);
+
+	r->next_ns = is ? now + r->part_ns : ARBITER_NEVER;
 }
 
-void lease_read_end(struct arbiter *a, struct gpu *g, uint64_t held_ns)
+void readings_estimate(struct readings *r, double joules)
 {
-	const struct lease *l = &g->lease;
-	struct tenant *t = &a->tenants[l->tenant];
-	struct lease_tail *tail = &g->tails[g->next_tail];
-	bool measured = l->metered && held_ns >= MEASURABLE * g->refresh_ns &&
-			counter_read(a, g, l->number, READ_END);
-
-	t->source = measured         ? FAIR_POWER_MEASURED
-		    : t->power_known ? FAIR_POWER_PROFILED
-				     : FAIR_POWER_ASSUMED;
-	g->by_source[t->source]++;
-	if (!measured)
-		return;
-	*tail = (struct lease_tail){ l->number,     t->came,       l->tenant,    l->counter_j,
-				     l->estimate_j, l->counter_ns, l->first_part };
-	g->next_tail = (g->next_tail + 1) % ENDS;
+	r->now.estimate_j += joules;
 }
 
-static void reading_of_lease(struct arbiter *a, struct gpu *g, double joules, uint64_t at_ns,
-			     uint64_t now)
+bool readings_end(struct readings *r, uint64_t held_ns)
 {
-	struct lease *l = &g->lease;
-	struct tenant *t = &a->tenants[l->tenant];
-	double more = joules - l->counter_j;
-	uint64_t ns = at_ns > l->counter_ns ? at_ns - l->counter_ns : 0;
+	bool is = r->now.begun && held_ns >= MEASURABLE * r->refresh_ns &&
+		  counter_read(r, r->now.lease * READ_KINDS + READ_END);
 
-	if (l->metered && (ns < MEASURABLE * g->refresh_ns || more < 0))
-		return;
-	if (l->metered) {
-		lease_account(a, g, now);
-		tenant_add_energy(a, t, more - l->estimate_j, now);
-		t->source = FAIR_POWER_MEASURED;
-		power_measured(a, g, t, more / ((double)ns * 1e-9), ns, l->first_part);
-		l->first_part = false;
-		l->estimate_j = 0;
+	if (is) {
+		r->tails[r->next_tail] = r->now;
+		r->next_tail = (r->next_tail + 1) % ENDS;
 	}
-	l->metered = true;
-	l->counter_j = joules;
-	l->counter_ns = at_ns;
+	r->now.lease = 0;
+	r->next_ns = ARBITER_NEVER;
+	return is;
 }
 
-static void reading_of_tail(struct arbiter *a, struct gpu *g, uint64_t lease, double joules,
-			    uint64_t at_ns, uint64_t now)
+bool readings_are_of_now(const struct readings *r, uint64_t tag)
 {
-	for (size_t i = 0; i < ENDS; i++) {
-		struct lease_tail *e = &g->tails[i];
-		struct tenant *t = &a->tenants[e->tenant];
-		double more = joules - e->counter_j;
+	return r->now.lease && tag / READ_KINDS == r->now.lease && tag % READ_KINDS != READ_END;
+}
 
-		if (!e->number || e->number != lease)
-			continue;
-		if (t->used && t->came == e->came && more >= 0) {
-			tenant_add_energy(a, t, more - e->estimate_j, now);
-			/* There is no other measurement of leases that are shorter than a part. */
-			if (e->whole && at_ns > e->counter_ns)
-				power_measured(a, g, t,
-					       more / ((double)(at_ns - e->counter_ns) * 1e-9),
-					       at_ns - e->counter_ns, false);
-		}
-		e->number = 0;
+static struct reading reading_of(const struct metered *m, double joules, uint64_t at_ns)
+{
+	struct reading out = {
+		m->tenant, m->came, joules - m->counter_j - m->estimate_j, at_ns > m->counter_ns, 0,
+		0,         m->whole
+	};
+
+	if (out.has_power) {
+		out.ns = at_ns - m->counter_ns;
+		out.watts = (joules - m->counter_j) / ((double)out.ns * 1e-9);
 	}
+	return out;
 }
 
-void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, uint64_t at_ns,
-		    uint64_t now)
+static bool reading_of_now(struct readings *r, double joules, uint64_t at_ns, struct reading *out)
 {
-	struct gpu *g = &a->gpus[gpu];
-	uint64_t lease = tag / READ_KINDS;
+	struct metered *m = &r->now;
+	uint64_t ns = at_ns > m->counter_ns ? at_ns - m->counter_ns : 0;
+	bool is = m->begun;
 
-	if (!(joules >= 0) || !isfinite(joules) || g->gone)
-		return;
-	if (!g->counted)
-		g->first_j = joules;
-	g->counted = true;
-	g->last_j = joules;
-	if (lease && tag % READ_KINDS == READ_END)
-		reading_of_tail(a, g, lease, joules, at_ns, now);
-	else if (lease && lease == g->lease.number)
-		reading_of_lease(a, g, joules, at_ns, now);
-	arbiter_settle(a, now);
+	if (is && (ns < MEASURABLE * r->refresh_ns || joules < m->counter_j))
+		return false;
+	if (is) {
+		*out = reading_of(m, joules, at_ns);
+		m->whole = false;
+	}
+	m->estimate_j = 0;
+	m->begun = true;
+	m->counter_j = joules;
+	m->counter_ns = at_ns;
+	return is;
 }
 
-void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint64_t now)
+static bool reading_of_tail(struct readings *r, uint64_t lease, double joules, uint64_t at_ns,
+			    struct reading *out)
 {
-	struct gpu *g = &a->gpus[gpu];
+	struct metered *m = NULL;
 
-	g->ready = true;
-	g->refresh_ns = refresh_ns;
-	g->part_ns =
-		MEASURABLE * refresh_ns > LEAST_PART_NS ? MEASURABLE * refresh_ns : LEAST_PART_NS;
-	lease_renew(a, g, now);
-	arbiter_settle(a, now);
+	for (size_t i = 0; i < ENDS; i++)
+		if (r->tails[i].lease == lease)
+			m = &r->tails[i];
+	if (!m)
+		return false;
+	m->lease = 0;
+	*out = reading_of(m, joules, at_ns);
+	/* There is no other measurement of leases that are shorter than a part. */
+	out->has_power &= m->whole;
+	out->first_part = false;
+	return joules >= m->counter_j;
 }
 
-void arbiter_gpu_gone(struct arbiter *a, size_t gpu, const char *why, uint64_t now)
+bool readings_take(struct readings *r, uint64_t tag, double joules, uint64_t at_ns,
+		   struct reading *out)
 {
-	struct gpu *g = &a->gpus[gpu];
-	const struct arbiter_note n = { ARBITER_GPU_GONE, gpu, 0, 0, "", why, 0 };
-
-	if (g->gone)
-		return;
-	g->gone = true;
-	g->refresh_ns = 0;
-	g->clocks = false;
-	g->clock_tag = 0;
-	g->lease.next_read_ns = ARBITER_NEVER;
-	a->out.note(a->out.ctx, &n);
-	arbiter_settle(a, now);
+	if (!(joules >= 0) || !isfinite(joules) || r->gone)
+		return false;
+	if (!r->counted)
+		r->first_j = joules;
+	r->counted = true;
+	r->last_j = joules;
+	if (tag / READ_KINDS && tag % READ_KINDS == READ_END)
+		return reading_of_tail(r, tag / READ_KINDS, joules, at_ns, out);
+	return readings_are_of_now(r, tag) && reading_of_now(r, joules, at_ns, out);
 }

@@ -1,131 +1,237 @@
 /*
- * tenants.c - tenants and users: added at their first connection, and remembered for a while after
- * the last.
- *
- * A tenant that left keeps its place in the run queue, so that a new connection does not clear its
- * debt. A new name does not either: a new tenant gets the largest debt of its user's tenants that
- * left in the last minute.
+ * tenants.c - the tenants of all GPUs, and their run queues; see tenants.h.
  */
+#include "arbiter/tenants.h"
+
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "arbiter/arbiter_state.h"
+#define LINGER_NS  (60 * SECOND) /* sums and debts of a tenant stay so long after it went */
+#define KEEP_S     30            /* between two writes of what a tenant has used */
+#define LIMIT_PART 0.5           /* of the power limit: assumed where nothing is known */
+#define UNKNOWN_W  100.0
 
-#define PROFILINGS         8              /* that root and the owner may start at once */
-#define PROFILINGS_OF_USER 2              /* any other user */
-#define KEEP_S             30             /* between two writes of what a tenant has used */
-#define PROFILINGS_NS      (300 * SECOND) /* until another one */
-
-static double user_profilings(const struct arbiter *a, uint32_t uid)
+static int turns_create(struct turns *u, const struct arbiter_config *c, size_t gpu, uint32_t n)
 {
-	return user_is_trusted(a, uid) ? PROFILINGS : PROFILINGS_OF_USER;
+	u->limit_w = c->gpus[gpu].limit_w;
+	u->phi = c->queue.phi;
+	u->lengths.profile_ns = c->profile_ns;
+	u->by_queue = calloc(n, sizeof(*u->by_queue));
+	return u->by_queue ? hes_fair_queue_create(&c->queue, &u->queue, NULL) : -ENOMEM;
 }
 
-static void user_refill(const struct arbiter *a, struct user *u, uint64_t now)
+int tenants_create(struct tenants *ts, const struct arbiter_config *c,
+		   const struct arbiter_out *out, const struct connections *cs, uint32_t n)
 {
-	const double most = user_profilings(a, u->uid);
+	int rc = 0;
 
-	u->profilings += (double)(now - u->counted_ns) / (double)PROFILINGS_NS;
-	u->profilings = u->profilings < most ? u->profilings : most;
-	u->counted_ns = now;
+	*ts = (struct tenants){ .c = c, .out = out, .connections = cs, .n = n };
+	ts->v = calloc(n, sizeof(*ts->v));
+	ts->turns = calloc(c->n_gpus, sizeof(*ts->turns));
+	if (!ts->v || !ts->turns)
+		return -ENOMEM;
+	for (size_t i = 0; !rc && i < c->n_gpus; i++)
+		rc = turns_create(&ts->turns[i], c, i, n);
+	return rc;
 }
 
-struct user *user_find(struct arbiter *a, uint32_t uid, uint64_t now)
+void tenants_free(struct tenants *ts)
 {
-	struct user *free_one = NULL;
-
-	for (uint32_t i = 0; i < a->n_tenants; i++) {
-		struct user *u = &a->users[i];
-
-		if (u->used && u->uid == uid) {
-			user_refill(a, u, now);
-			return u;
-		}
-		/* One without connections may be forgotten; best the one that was seen longest ago.
-		 */
-		if (!u->used || (!u->n && (!free_one || (free_one->used &&
-							 u->counted_ns < free_one->counted_ns))))
-			free_one = free_one && !free_one->used ? free_one : u;
+	for (size_t i = 0; ts->turns && i < ts->c->n_gpus; i++) {
+		hes_fair_queue_destroy(ts->turns[i].queue);
+		free(ts->turns[i].by_queue);
 	}
-	if (free_one)
-		*free_one = (struct user){ .used = true,
-					   .uid = uid,
-					   .profilings = user_profilings(a, uid),
-					   .counted_ns = now };
-	return free_one;
+	free(ts->turns);
+	free(ts->v);
 }
 
-uint32_t tenant_clock(const struct gpu *g, const struct tenant *t)
-{
-	return g->clocks ? t->clock_mhz : 0;
-}
-
-struct recent *tenant_recent(const struct arbiter *a, struct tenant *t, uint64_t now)
-{
-	uint64_t epoch = now / (a->c.queue.interval * a->c.queue.quantum_ns);
-	struct recent *r = &t->recent[epoch % RECENT];
-
-	if (r->epoch != epoch)
-		*r = (struct recent){ .epoch = epoch };
-	return r;
-}
+/* --- powers --- */
 
 static struct hes_fair_tenant tenant_spec(const struct tenant *t)
 {
-	return (struct hes_fair_tenant){ t->power_w, t->weight, HES_FAIR_BACKLOGGED };
+	return (struct hes_fair_tenant){ t->power.queued_w, t->weight, HES_FAIR_BACKLOGGED };
 }
 
-void tenant_change(struct arbiter *a, struct tenant *t)
+/* Give the queue the tenant's power and weight. */
+static void tenant_change(struct tenants *ts, const struct tenant *t)
 {
 	const struct hes_fair_tenant spec = tenant_spec(t);
 
-	hes_fair_queue_change(a->gpus[t->gpu].queue, t->queue, &spec, NULL);
+	hes_fair_queue_change(ts->turns[t->gpu].queue, t->queue, &spec, NULL);
 }
 
-void usage_keep(struct arbiter *a, struct tenant *t)
+/* Powers that are only assumed follow those that are known. */
+static void powers_assume(struct tenants *ts, uint32_t gpu)
 {
-	struct arbiter_usage u = { .uid = t->uid,
-				   .seconds = (double)(t->time_ns - t->kept_ns) * 1e-9,
-				   .joules = t->energy_j - t->kept_j };
+	double sum = 0, watts, limit_w = ts->turns[gpu].limit_w;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < ts->n; i++)
+		if (ts->v[i].used && ts->v[i].gpu == gpu && ts->v[i].power.known) {
+			sum += ts->v[i].power.queued_w;
+			n++;
+		}
+	watts = n ? sum / n : limit_w > 0 ? LIMIT_PART * limit_w : UNKNOWN_W;
+	for (uint32_t i = 0; i < ts->n; i++)
+		if (ts->v[i].used && ts->v[i].gpu == gpu && power_assume(&ts->v[i].power, watts))
+			tenant_change(ts, &ts->v[i]);
+}
+
+/* Clock that its power is of. */
+static uint32_t tenant_clock(const struct tenants *ts, const struct tenant *t)
+{
+	return ts->turns[t->gpu].clock->may ? t->clock_mhz : 0;
+}
+
+static struct arbiter_profile power_key(const struct tenants *ts, const struct tenant *t)
+{
+	struct arbiter_profile p = { .uid = t->uid, .clock_mhz = tenant_clock(ts, t) };
+
+	memcpy(p.tenant, t->name, sizeof(p.tenant));
+	return p;
+}
+
+static void power_look_up(struct tenants *ts, struct tenant *t)
+{
+	const struct arbiter_profile p = power_key(ts, t);
+
+	power_forget(&t->power, ts->out->find_profile(ts->out->ctx, t->gpu, &p));
+}
+
+static void power_store(struct tenants *ts, struct tenant *t, double cv, double seconds)
+{
+	struct arbiter_profile p = power_key(ts, t);
+
+	if (!power_keep(&t->power))
+		return;
+	p.power_w = t->power.mean_w;
+	p.cv = cv;
+	p.seconds = seconds;
+	ts->out->keep_profile(ts->out->ctx, t->gpu, &p);
+}
+
+void tenants_found(struct tenants *ts, uint32_t gpu, const struct arbiter_profile *p)
+{
+	for (uint32_t i = 0; i < ts->n; i++) {
+		struct tenant *t = &ts->v[i];
+
+		if (!t->used || t->gpu != gpu || t->uid != p->uid ||
+		    t->power.profile.state != PROFILE_REQUESTED ||
+		    tenant_clock(ts, t) != p->clock_mhz || strcmp(t->name, p->tenant) != 0)
+			continue;
+		if (power_found(&t->power, p->power_w))
+			tenant_change(ts, t);
+		if (t->power.known)
+			powers_assume(ts, gpu);
+	}
+}
+
+static void tenant_news(struct tenants *ts, struct tenant *t, const struct power_news *news)
+{
+	const struct arbiter_note n = { ARBITER_PROFILED, t->gpu, t->uid,         t->pid,
+					t->name,          "",     t->power.mean_w };
+
+	if (news->changed)
+		tenant_change(ts, t);
+	if (!news->profiled)
+		return;
+	power_store(ts, t, news->cv, news->seconds);
+	ts->out->note(ts->out->ctx, &n);
+}
+
+void tenant_measured(struct tenants *ts, const struct reading *r, uint64_t now)
+{
+	struct tenant *t = &ts->v[r->tenant];
+	struct power_news news;
+	bool known = t->power.known;
+
+	if (!t->used || t->came != r->came)
+		return;
+	sums_add_energy(&t->sums, r->more_j, now);
+	if (!r->has_power)
+		return;
+	news = power_measured(&t->power, &ts->turns[t->gpu].lengths, r->watts, r->ns,
+			      r->first_part);
+	tenant_news(ts, t, &news);
+	if (t->power.known && !known)
+		powers_assume(ts, t->gpu);
+}
+
+void tenant_profiling(struct tenants *ts, struct tenant *t, bool lost)
+{
+	(void)ts;
+	if (lost)
+		profile_give_up(&t->power);
+	else
+		profile_begin(&t->power);
+}
+
+void tenant_profiled(struct tenants *ts, struct tenant *t, unsigned rounds, uint64_t held_ns)
+{
+	const struct power_news news =
+		profile_end(&t->power, &ts->turns[t->gpu].lengths, rounds, held_ns);
+
+	tenant_news(ts, t, &news);
+}
+
+void tenants_ready(struct tenants *ts, uint32_t gpu, const struct readings *r)
+{
+	ts->turns[gpu].lengths.part_ns = r->part_ns;
+}
+
+/* --- places and debts --- */
+
+static void usage_keep(struct tenants *ts, struct tenant *t)
+{
+	struct arbiter_usage u = { .uid = t->uid };
 
 	memcpy(u.tenant, t->name, sizeof(u.tenant));
-	if ((t->time_ns == t->kept_ns && t->energy_j == t->kept_j) ||
-	    !a->out.keep_usage(a->out.ctx, t->gpu, &u))
-		return;
-	t->kept_ns = t->time_ns;
-	t->kept_j = t->energy_j;
+	if (sums_not_kept(&t->sums, &u.seconds, &u.joules) &&
+	    ts->out->keep_usage(ts->out->ctx, t->gpu, &u))
+		sums_kept(&t->sums);
 }
 
-static void tenant_forget(struct arbiter *a, struct tenant *t)
+static void tenant_forget(struct tenants *ts, struct tenant *t)
 {
-	power_keep(a, t, 0, 0);
-	usage_keep(a, t);
-	hes_fair_queue_remove(a->gpus[t->gpu].queue, t->queue, NULL);
+	power_store(ts, t, 0, 0);
+	usage_keep(ts, t);
+	hes_fair_queue_remove(ts->turns[t->gpu].queue, t->queue, NULL);
 	t->used = false;
 }
 
-void tenants_sweep(struct arbiter *a, uint64_t now)
+void tenants_sweep(struct tenants *ts, uint64_t now)
 {
-	for (uint32_t i = 0; i < a->n_tenants; i++) {
-		struct tenant *t = &a->tenants[i];
+	for (uint32_t i = 0; i < ts->n; i++) {
+		struct tenant *t = &ts->v[i];
 
 		if (!t->used)
 			continue;
 		/* Each once in a while, so that the store's writes are spread over time. */
 		if ((now / SECOND + i) % KEEP_S == 0)
-			usage_keep(a, t);
+			usage_keep(ts, t);
 		if (!t->n && now - t->left_ns > LINGER_NS)
-			tenant_forget(a, t);
+			tenant_forget(ts, t);
 	}
+}
+
+void tenants_keep(struct tenants *ts)
+{
+	for (uint32_t i = 0; i < ts->n; i++)
+		if (ts->v[i].used) {
+			power_store(ts, &ts->v[i], 0, 0);
+			usage_keep(ts, &ts->v[i]);
+		}
 }
 
 /* Its name is there, or there is room for it. There are more places than connections: one is free,
  * or of one that went. */
-static struct tenant *tenant_place(struct arbiter *a, uint32_t uid, uint32_t gpu, const char *name)
+static struct tenant *tenant_place(struct tenants *ts, uint32_t uid, uint32_t gpu, const char *name)
 {
 	struct tenant *place = NULL;
 
-	for (uint32_t i = 0; i < a->n_tenants; i++) {
-		struct tenant *t = &a->tenants[i];
+	for (uint32_t i = 0; i < ts->n; i++) {
+		struct tenant *t = &ts->v[i];
 
 		if (t->used && t->gpu == gpu && t->uid == uid && strcmp(t->name, name) == 0)
 			return t;
@@ -135,15 +241,15 @@ static struct tenant *tenant_place(struct arbiter *a, uint32_t uid, uint32_t gpu
 			place = t;
 	}
 	if (place && place->used)
-		tenant_forget(a, place);
+		tenant_forget(ts, place);
 	return place;
 }
 
 /* GPU time until the tenants with work that have used least have used as much, each for its slice.
  */
-static uint64_t tenant_debt(struct arbiter *a, const struct tenant *t)
+static uint64_t tenant_debt(const struct tenants *ts, const struct tenant *t)
 {
-	struct hes_fair_queue *q = a->gpus[t->gpu].queue;
+	struct hes_fair_queue *q = ts->turns[t->gpu].queue;
 	struct hes_fair_usage own, least;
 	struct hes_fair_turn turn;
 	double ns;
@@ -151,38 +257,51 @@ static uint64_t tenant_debt(struct arbiter *a, const struct tenant *t)
 	if (!hes_fair_queue_pick(q, &turn) || hes_fair_queue_usage(q, turn.tenant, &least, NULL) ||
 	    hes_fair_queue_usage(q, t->queue, &own, NULL))
 		return t->owes_ns;
-	ns = (own.vruntime - least.vruntime) * (double)own.slice * (double)a->c.queue.quantum_ns;
+	ns = (own.vruntime - least.vruntime) * (double)own.slice * (double)ts->c->queue.quantum_ns;
 	ns = (ns > 0 ? ns : 0) + (double)t->owes_ns;
 	return ns < (double)HES_FAIR_MAX_NS ? (uint64_t)ns : HES_FAIR_MAX_NS;
 }
 
-static uint64_t user_debt(struct arbiter *a, uint32_t uid, uint32_t gpu)
+static uint64_t user_debt(const struct tenants *ts, uint32_t uid, uint32_t gpu)
 {
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < a->n_tenants; i++) {
-		const struct tenant *t = &a->tenants[i];
+	for (uint32_t i = 0; i < ts->n; i++) {
+		const struct tenant *t = &ts->v[i];
 		uint64_t debt =
-			t->used && !t->n && t->uid == uid && t->gpu == gpu ? tenant_debt(a, t) : 0;
+			t->used && !t->n && t->uid == uid && t->gpu == gpu ? tenant_debt(ts, t) : 0;
 
 		most = debt > most ? debt : most;
 	}
 	return most;
 }
 
-bool tenant_pay(struct arbiter *a, struct tenant *t, uint64_t now)
+/* Charge it the debt of its user's tenants that left. @return whether there was a debt */
+static bool tenant_pay(struct tenants *ts, struct tenant *t, uint64_t now)
 {
 	uint64_t owes = t->owes_ns;
 
 	t->owes_ns = 0;
 	return owes && now - t->came_ns <= LINGER_NS &&
-	       !hes_fair_queue_charge(a->gpus[t->gpu].queue, t->queue, owes, 0, NULL);
+	       !hes_fair_queue_charge(ts->turns[t->gpu].queue, t->queue, owes, 0, NULL);
 }
 
-static int tenant_begin(struct arbiter *a, struct tenant *t, uint32_t uid, uint32_t gpu,
+uint32_t tenants_next(struct tenants *ts, uint32_t gpu, struct hes_fair_turn *turn, uint64_t now)
+{
+	const struct turns *u = &ts->turns[gpu];
+
+	while (hes_fair_queue_pick(u->queue, turn))
+		if (!tenant_pay(ts, &ts->v[u->by_queue[turn->tenant]], now))
+			return u->by_queue[turn->tenant];
+	return NONE;
+}
+
+/* --- coming and going --- */
+
+static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint32_t gpu,
 			const struct fair_hello *h, uint64_t now)
 {
-	struct gpu *g = &a->gpus[gpu];
+	struct turns *u = &ts->turns[gpu];
 	struct hes_fair_tenant spec;
 	int rc;
 
@@ -190,80 +309,105 @@ static int tenant_begin(struct arbiter *a, struct tenant *t, uint32_t uid, uint3
 			      .gpu = gpu,
 			      .weight = h->weight,
 			      .clock_mhz = h->clock_mhz,
-			      .came = ++a->serial,
+			      .came = ++ts->serial,
 			      .came_ns = now,
-			      .power_w = HES_FAIR_MAX_NUMBER };
+			      .sums.interval_ns = ts->c->queue.interval * ts->c->queue.quantum_ns,
+			      .power.queued_w = HES_FAIR_MAX_NUMBER };
 	memcpy(t->name, h->tenant, sizeof(t->name));
 	for (size_t i = 0; i < ARBITER_MAX_PER_USER; i++)
 		t->by_stream[i] = NONE;
 	spec = tenant_spec(t);
-	rc = hes_fair_queue_add(g->queue, &spec, a->c.per_user, &t->queue, NULL);
+	rc = hes_fair_queue_add(u->queue, &spec, ts->c->per_user, &t->queue, NULL);
 	if (rc)
 		return rc;
-	t->owes_ns = user_debt(a, uid, gpu);
+	t->owes_ns = user_debt(ts, uid, gpu);
 	t->used = true;
-	g->by_queue[t->queue] = (uint32_t)(t - a->tenants);
-	power_look_up(a, t);
-	powers_assume(a, g);
+	u->by_queue[t->queue] = (uint32_t)(t - ts->v);
+	power_look_up(ts, t);
+	powers_assume(ts, gpu);
 	return 0;
 }
 
 /* What a later HELLO says counts, but not against SET. */
-static void tenant_take(struct arbiter *a, struct tenant *t, const struct fair_hello *h)
+static void tenant_take(struct tenants *ts, struct tenant *t, const struct fair_hello *h)
 {
-	bool other_clock = t->clock_mhz != h->clock_mhz;
-
 	if (!t->weight_set)
 		t->weight = h->weight;
-	if (other_clock) {
-		power_keep(a, t, 0, 0);
+	if (t->clock_mhz != h->clock_mhz) {
+		power_store(ts, t, 0, 0);
 		t->clock_mhz = h->clock_mhz;
-		power_look_up(a, t);
+		power_look_up(ts, t);
 	}
-	tenant_change(a, t);
+	tenant_change(ts, t);
 }
 
-uint32_t tenant_join(struct arbiter *a, uint32_t id, uint32_t gpu, const struct fair_hello *h,
-		     uint64_t now)
+uint32_t tenant_join(struct tenants *ts, uint32_t id, struct connection *c, uint32_t gpu,
+		     const struct fair_hello *h, uint64_t now)
 {
-	struct connection *c = &a->connections[id];
-	struct tenant *t = tenant_place(a, c->uid, gpu, h->tenant);
+	struct tenant *t = tenant_place(ts, c->uid, gpu, h->tenant);
 	uint32_t stream = 0;
 
-	if (!t || (!t->used && tenant_begin(a, t, c->uid, gpu, h, now)))
+	if (!t || (!t->used && tenant_begin(ts, t, c->uid, gpu, h, now)))
 		return NONE;
-	while (stream < a->c.per_user && t->by_stream[stream] != NONE)
+	while (stream < ts->c->per_user && t->by_stream[stream] != NONE)
 		stream++;
-	if (stream == a->c.per_user)
+	if (stream == ts->c->per_user)
 		return NONE;
-	lease_account(a, &a->gpus[gpu], now);
-	tenant_take(a, t, h);
+	tenant_take(ts, t, h);
 	t->by_stream[stream] = id;
 	t->n++;
 	t->pid = c->pid;
 	c->gpu = gpu;
-	c->tenant = (uint32_t)(t - a->tenants);
+	c->tenant = (uint32_t)(t - ts->v);
+	c->name = t->name;
 	c->stream = stream;
-	c->state = FAIR_IDLE;
 	c->greeted = true;
 	return c->tenant;
 }
 
-void tenant_leave(struct arbiter *a, uint32_t id, uint64_t now)
+void tenant_leave(struct tenants *ts, struct connection *c, uint64_t now)
 {
-	struct connection *c = &a->connections[id];
-	struct tenant *t = &a->tenants[c->tenant];
+	struct tenant *t = &ts->v[c->tenant];
 
 	t->by_stream[c->stream] = NONE;
 	t->n--;
 	for (size_t i = 0; t->pid == c->pid && i < ARBITER_MAX_PER_USER; i++)
 		if (t->by_stream[i] != NONE)
-			t->pid = a->connections[t->by_stream[i]].pid;
-	arbiter_say(a, ARBITER_DISCONNECTED, c, NULL);
+			t->pid = ts->connections->v[t->by_stream[i]].pid;
 	c->greeted = false;
 	if (t->n)
 		return;
 	t->left_ns = now;
-	usage_keep(a, t);
-	clock_rest(a, &a->gpus[t->gpu], now);
+	usage_keep(ts, t);
+}
+
+/* --- settings --- */
+
+void tenant_set_weight(struct tenants *ts, struct tenant *t, double weight)
+{
+	t->weight = weight;
+	t->weight_set = true;
+	tenant_change(ts, t);
+}
+
+void tenants_set_phi(struct tenants *ts, uint32_t gpu, double phi)
+{
+	hes_fair_queue_set_phi(ts->turns[gpu].queue, phi, NULL);
+	ts->turns[gpu].phi = phi;
+}
+
+bool tenants_request_clock(const struct tenants *ts, uint32_t gpu)
+{
+	for (uint32_t i = 0; ts->turns[gpu].clock->may && i < ts->n; i++)
+		if (ts->v[i].used && ts->v[i].n && ts->v[i].gpu == gpu && ts->v[i].clock_mhz)
+			return true;
+	return false;
+}
+
+void tenants_lose_clocks(struct tenants *ts, uint32_t gpu)
+{
+	for (uint32_t i = 0; i < ts->n; i++)
+		if (ts->v[i].used && ts->v[i].gpu == gpu && ts->v[i].clock_mhz)
+			power_look_up(ts, &ts->v[i]);
+	powers_assume(ts, gpu);
 }

@@ -173,13 +173,19 @@ setup() {
 		'1 circles; 1 of 2 calls between files climb, 50.0 %' ]
 }
 
-@test "the state of a task is set in one file" {
-	mkdir -p src/run
+@test "a state is set in the file that owns it" {
+	mkdir -p src/run src/arbiter
 	printf 'void run_x(struct place *p)\n{\n\tp->state = RUN_OVER; /* state = TASK_DONE */\n}\n' >src/run/run_task.c
 	check -0
 	mv src/run/run_task.c src/run/other.c
 	check -1
-	[ "$output" = 'src/run/other.c:3: sets a state of a task; call a transition of run_task.h' ]
+	[ "$output" = 'src/run/other.c:3: sets a state that run_task.c owns; call a transition of run_task.h' ]
+	rm src/run/other.c
+	printf 'void lease_x(struct place *p)\n{\n\tp->state = FAIR_LOST;\n}\n' >src/arbiter/leases.c
+	check -0
+	mv src/arbiter/leases.c src/arbiter/loses.c
+	check -1
+	[ "$output" = 'src/arbiter/loses.c:3: sets a state that leases.c owns; call an event of leases.h' ]
 }
 
 @test "a step of make hides its output unless it fails, and then names the file" {

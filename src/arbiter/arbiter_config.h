@@ -1,0 +1,108 @@
+/*
+ * arbiter_config.h - what an arbiter is made of, and what it wants done: bounds, GPUs, orders to
+ * its driver and store, notes for people.
+ */
+#ifndef HES_ARBITER_ARBITER_CONFIG_H
+#define HES_ARBITER_ARBITER_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fair/fair_wire.h"
+#include "heshare/fair_queue.h"
+
+#define ARBITER_MAX_GPUS        64
+#define ARBITER_MAX_CONNECTIONS 4096
+#define ARBITER_MAX_PER_USER    64
+#define ARBITER_NEVER           UINT64_MAX
+
+#define MS     UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+#define NONE   UINT32_MAX
+
+struct arbiter_gpu_config {
+	uint8_t uuid[16];
+	char name[FAIR_NAME_MAX];
+	double limit_w;                        /* power limit; 0: not known */
+	uint32_t clock_min_mhz, clock_max_mhz; /* that can be set; 0: not known */
+};
+
+struct arbiter_config {
+	struct hes_fair_queue_config queue;
+	const struct arbiter_gpu_config *gpus; /* [n_gpus], copied */
+	size_t n_gpus;                         /* 1..ARBITER_MAX_GPUS */
+	uint32_t connections;                  /* 1..ARBITER_MAX_CONNECTIONS */
+	uint32_t kept;        /* of them for STATUS and SET of root and the owner: < connections */
+	uint32_t per_user;    /* connections of a user: 1..ARBITER_MAX_PER_USER */
+	uint32_t owner;       /* user who may change settings and have any weight, as root may */
+	double max_weight;    /* that other users may ask for in HELLO; SET gives more */
+	uint64_t patience_ns; /* until a lease that is over and not released is lost */
+	uint64_t profile_ns;  /* length of a profiling lease; 0: none */
+	uint64_t window_ns, idle_ns; /* of WELCOME */
+	bool clocks;                 /* set the clocks that tenants ask for */
+};
+
+/** Power of a tenant at a clock, as the store has it. */
+struct arbiter_profile {
+	char tenant[FAIR_NAME_MAX];
+	uint32_t uid;
+	uint32_t clock_mhz;
+	double power_w;
+	double cv;      /* of its parts; 0: not known */
+	double seconds; /* that it was measured over */
+};
+
+/** What a tenant has used since it was kept the last time. */
+struct arbiter_usage {
+	char tenant[FAIR_NAME_MAX];
+	uint32_t uid;
+	double seconds, joules; /* joules below 0: too much was estimated before */
+};
+
+enum arbiter_note_kind {
+	ARBITER_CONNECTED,
+	ARBITER_DISCONNECTED,
+	ARBITER_LOST_LEASE,
+	ARBITER_FLOOD,
+	ARBITER_BAD_PACKET,
+	ARBITER_REFUSED,
+	ARBITER_PROFILED,
+	ARBITER_NO_CLOCKS,
+	ARBITER_CLOCK_FAILED,
+	ARBITER_GPU_GONE,
+	ARBITER_CHANGED,
+};
+
+/** What people may want to know. Texts live until the call returns. */
+struct arbiter_note {
+	enum arbiter_note_kind kind;
+	size_t gpu; /* SIZE_MAX: none */
+	uint32_t uid, pid;
+	const char *tenant; /* "": none */
+	const char *text;   /* a reason; "": none */
+	double number;      /* ARBITER_PROFILED: W */
+};
+
+/** What the arbiter wants done. */
+struct arbiter_out {
+	void *ctx;
+	/** Send a packet without waiting. @return 0; -EAGAIN the socket is full; another negative
+	 * errno: the connection is of no use */
+	int (*send)(void *ctx, uint32_t connection, const void *packet, size_t length);
+	/** The arbiter has forgotten the connection: close it. */
+	void (*close)(void *ctx, uint32_t connection);
+	/** Read the energy counter; arbiter_energy() with @tag answers. @return false: it cannot */
+	bool (*read_energy)(void *ctx, size_t gpu, uint64_t tag);
+	/** Set the clock, 0: as the driver chooses; arbiter_clock_set() with @tag answers. @return
+	 * false: it cannot */
+	bool (*set_clock)(void *ctx, size_t gpu, uint64_t tag, uint32_t mhz);
+	/** Look a profile up; arbiter_profile_found() answers. @return false: there is no store */
+	bool (*find_profile)(void *ctx, size_t gpu, const struct arbiter_profile *p);
+	void (*keep_profile)(void *ctx, size_t gpu, const struct arbiter_profile *p);
+	/** Keep it in the store. @return false: there is none, or no room now */
+	bool (*keep_usage)(void *ctx, size_t gpu, const struct arbiter_usage *u);
+	void (*note)(void *ctx, const struct arbiter_note *n);
+};
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * connections.c - the connections of clients; see connections.h.
+ */
+#include "arbiter/connections.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MESSAGES_A_SECOND 20000
+#define LONG_ANSWER       1000 /* messages that one with a long answer counts for */
+
+int connections_create(struct connections *cs, const struct arbiter_config *c,
+		       const struct arbiter_out *out)
+{
+	*cs = (struct connections){ c, out, calloc(c->connections, sizeof(*cs->v)), 0, 0 };
+	return cs->v ? 0 : -ENOMEM;
+}
+
+void connections_free(struct connections *cs)
+{
+	free(cs->v);
+}
+
+void connection_open(struct connections *cs, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now)
+{
+	cs->used++;
+	cs->v[id] = (struct connection){ .used = true, .uid = uid, .pid = pid, .second_ns = now };
+}
+
+void connection_doom(struct connections *cs, uint32_t id)
+{
+	cs->doomed += !cs->v[id].doomed;
+	cs->v[id].doomed = true;
+}
+
+void connection_shut(struct connections *cs, uint32_t id)
+{
+	cs->used--;
+	cs->doomed -= cs->v[id].doomed;
+	cs->v[id] = (struct connection){ .used = false };
+	cs->out->close(cs->out->ctx, id);
+}
+
+void connection_send(struct connections *cs, uint32_t id, const union fair_message *m,
+		     size_t length)
+{
+	if (!cs->v[id].doomed && cs->out->send(cs->out->ctx, id, m, length))
+		connection_doom(cs, id);
+}
+
+void connection_answer(struct connections *cs, uint32_t id, enum fair_message_type type, int code,
+		       const char *text)
+{
+	union fair_message m;
+	size_t length = fair_wire_begin(&m, type);
+
+	m.answer.code = code;
+	snprintf(m.answer.text, sizeof(m.answer.text), "%.*s", FAIR_TEXT_MAX - 1, text);
+	connection_send(cs, id, &m, length);
+}
+
+void connection_say(const struct connections *cs, enum arbiter_note_kind kind, uint32_t id,
+		    const char *text)
+{
+	const struct connection *c = &cs->v[id];
+	const struct arbiter_note n = { kind,   c->greeted ? c->gpu : SIZE_MAX, c->uid,
+					c->pid, c->greeted ? c->name : "",      text ? text : "",
+					0 };
+
+	cs->out->note(cs->out->ctx, &n);
+}
+
+bool connection_floods(struct connections *cs, uint32_t id, bool long_answer, uint64_t now)
+{
+	struct connection *c = &cs->v[id];
+
+	if (now - c->second_ns >= SECOND) {
+		c->second_ns = now;
+		c->messages = 0;
+	}
+	c->messages += long_answer ? LONG_ANSWER : 1;
+	return c->messages > MESSAGES_A_SECOND;
+}

@@ -1,0 +1,60 @@
+/*
+ * connections.h - the connections of clients: who is at their other end, and what is sent there.
+ *
+ * No connection is closed while a list of them is read: it is doomed, and the arbiter closes it
+ * after the call. A greeted connection belongs to a tenant; leases.h has its states.
+ */
+#ifndef HES_ARBITER_CONNECTIONS_H
+#define HES_ARBITER_CONNECTIONS_H
+
+#include "arbiter/arbiter_config.h"
+
+struct connection {
+	bool used, doomed;
+	uint32_t uid, pid;
+	uint64_t second_ns; /* start of the second in which messages are counted */
+	uint32_t messages;
+
+	/* tenants.c */
+	bool greeted;
+	uint32_t gpu, tenant, stream;
+	const char *name; /* of its tenant */
+
+	/* leases.c */
+	enum fair_tenant_state state;
+	bool wants;
+	uint64_t lease; /* its current one, or the one that it lost */
+
+	/* listing.c: rows of an answer to STATUS wait for room */
+	bool listing;
+	uint32_t list_gpu, list_row;
+};
+
+struct connections {
+	const struct arbiter_config *c;
+	const struct arbiter_out *out;
+	struct connection *v; /* [c->connections] */
+	uint32_t used, doomed;
+};
+
+/** @return 0; -ENOMEM */
+int connections_create(struct connections *cs, const struct arbiter_config *c,
+		       const struct arbiter_out *out);
+void connections_free(struct connections *cs);
+void connection_open(struct connections *cs, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now);
+void connection_doom(struct connections *cs, uint32_t id);
+/** Forget it, and have it closed. */
+void connection_shut(struct connections *cs, uint32_t id);
+/** Send; a connection that cannot take it is doomed. */
+void connection_send(struct connections *cs, uint32_t id, const union fair_message *m,
+		     size_t length);
+/** FAIR_REFUSED or FAIR_ANSWER. */
+void connection_answer(struct connections *cs, uint32_t id, enum fair_message_type type, int code,
+		       const char *text);
+/** Tell people about it. @param text  NULL: nothing more */
+void connection_say(const struct connections *cs, enum arbiter_note_kind kind, uint32_t id,
+		    const char *text);
+/** Count a message. @return whether the connection sends more than any program has reason to */
+bool connection_floods(struct connections *cs, uint32_t id, bool long_answer, uint64_t now);
+
+#endif
