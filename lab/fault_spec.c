@@ -43,6 +43,7 @@ static const struct {
 	{ "clear", "all faults of the GPU end" },
 	{ "nvmlNAME=CODE[#N[+]]", "this function of NVML returns CODE; with #N only its N-th call, "
 				  "with #N+ all from it on" },
+	{ "interference=xN", "co-runners slow each other down N times as much as the model says" },
 	{ "READING=VALUE", "power (W), energy (J), clock, memory-clock (MHz), memory (MiB in use), "
 			   "temperature (C),\n"
 			   "                       utilisation, memory-utilisation or counters (%) "
@@ -63,9 +64,9 @@ static const char *const readings[VGPU_READING_COUNT] = {
 };
 
 #define N_NAMES    (sizeof(faults) / sizeof(faults[0]))
-#define UNKILLABLE (N_NAMES - 5)
-#define MPS_DEATH  (N_NAMES - 4)
-#define CLEAR      (N_NAMES - 3)
+#define UNKILLABLE (N_NAMES - 6)
+#define MPS_DEATH  (N_NAMES - 5)
+#define CLEAR      (N_NAMES - 4)
 
 const char *vgpu_fault_describe(size_t i, const char **what)
 {
@@ -211,8 +212,16 @@ static int change_reading(struct vgpu_lab *lab, struct lab_gpu *b, const char *k
 
 	if (rc)
 		return rc;
+	if (strcmp(name, "interference") == 0 && (f.how != VGPU_READING_TIMES || f.value < 0))
+		return hes_fail(
+			err, -EINVAL,
+			"fault \"%s\": it is written interference=xN, as in interference=x4", kind);
 	f.until_s = seconds;
 	vgpu_lock(lab, b);
+	if (strcmp(name, "interference") == 0) {
+		lab_gpu_set_interference(b, f.value, seconds);
+		known = true;
+	}
 	for (size_t i = 0; i < VGPU_READING_COUNT; i++) {
 		if (strcmp(readings[i], name) != 0)
 			continue;

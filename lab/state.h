@@ -157,8 +157,10 @@ struct lab_gpu {
 	uint32_t n_call_faults; /* NVML reads it without the lock */
 	struct vgpu_call_fault call_faults[VGPU_CALL_FAULTS];
 	struct vgpu_reading_fault reading_faults[VGPU_READING_COUNT];
-	uint32_t cleared; /* counts clears of all faults */
-	uint64_t xid;     /* last error event, 0: none yet */
+	double interference;         /* slowdown by co-runners against the model's, while */
+	double interference_until_s; /* this is ahead */
+	uint32_t cleared;            /* counts clears of all faults */
+	uint64_t xid;                /* last error event, 0: none yet */
 	uint64_t xid_count;
 	/* The present. */
 	double now_s; /* virtual time up to which the GPU has advanced */

@@ -112,6 +112,26 @@ static void set_idle(struct lab_gpu *b, const struct hes_model *m)
 	b->throttled = false;
 }
 
+/* Co-runners slow jobs down by another factor than the model says: by the fault. */
+static void interfere(const struct lab_gpu *b, const struct hes_model *m, const struct group *g,
+		      struct hes_rate *rates)
+{
+	for (size_t i = 0; i < g->n && g->n > 1 && b->now_s < b->interference_until_s; i++) {
+		struct hes_rate alone;
+		struct hes_steady s;
+		double slower, part;
+
+		if (hes_model_steady(m, &b->type, target_mhz(b), b->power_limit_mw, &g->r[i], 1,
+				     &alone, &s, NULL))
+			continue;
+		slower = fmax(alone.iterations_per_s / rates[i].iterations_per_s - 1, 0);
+		part = (1 + slower) / (1 + b->interference * slower);
+		rates[i].iterations_per_s *= part;
+		rates[i].sm_util *= fmin(part, 1);
+		rates[i].dram_util *= fmin(part, 1);
+	}
+}
+
 static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group *g, double turn)
 {
 	struct hes_rate rates[HES_MODEL_MAX_JOBS];
@@ -121,6 +141,7 @@ static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group
 	if (hes_model_steady(m, &b->type, target_mhz(b), b->power_limit_mw, g->r, g->n, rates, &s,
 			     NULL))
 		return;
+	interfere(b, m, g, rates);
 	b->power_w += s.power_w * turn;
 	b->clock_mhz += s.clock_ghz * 1e3 * turn;
 	b->throttled |= s.clock_ghz * 1e3 < target_mhz(b) - 0.5;
@@ -183,7 +204,7 @@ double lab_gpu_next_s(const struct lab_gpu *b)
 /* When the next fault ends: that changes rates. */
 static double fault_ends_s(const struct lab_gpu *b)
 {
-	double next = INFINITY;
+	double next = b->interference_until_s > b->now_s ? b->interference_until_s : INFINITY;
 
 	for (size_t f = 0; f < VGPU_FAULT_COUNT; f++)
 		if (b->fault_until_s[f] > b->now_s)
@@ -487,6 +508,13 @@ void lab_gpu_add_reading_fault(struct lab_gpu *b, enum vgpu_reading r,
 	b->reading_faults[r].until_s += b->now_s;
 }
 
+void lab_gpu_set_interference(struct lab_gpu *b, double times, double for_s)
+{
+	b->interference = times;
+	b->interference_until_s = b->now_s + for_s;
+	gpu_changed(b);
+}
+
 double lab_gpu_reading(struct lab_gpu *b, enum vgpu_reading r, double value)
 {
 	struct vgpu_reading_fault *f = &b->reading_faults[r];
@@ -516,6 +544,7 @@ void lab_gpu_clear(struct lab_gpu *b)
 		lab_gpu_set_fault(b, (enum vgpu_fault)i, 0);
 	__atomic_store_n(&b->n_call_faults, 0, __ATOMIC_RELAXED);
 	memset(b->reading_faults, 0, sizeof(b->reading_faults));
+	lab_gpu_set_interference(b, 1, 0);
 	b->cleared++;
 }
 

@@ -62,6 +62,8 @@ void lab_gpu_add_reading_fault(struct lab_gpu *b, enum vgpu_reading r,
 			       const struct vgpu_reading_fault *f);
 /** @return what a sensor reports in place of @value */
 double lab_gpu_reading(struct lab_gpu *b, enum vgpu_reading r, double value);
+/** From now on co-runners slow each other down @times as much as the model says. */
+void lab_gpu_set_interference(struct lab_gpu *b, double times, double for_s);
 /** End all faults. */
 void lab_gpu_clear(struct lab_gpu *b);
 

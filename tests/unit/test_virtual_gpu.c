@@ -145,6 +145,34 @@ TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 	NEAR(t->a100->power_w, at.power_mw * 1e-3, 1e-4);
 }
 
+/* 1.2 times as long next to the other is 1.8 times as long with four times the interference. */
+TEST_WITH(co_runners_interfere_as_much_as_the_fault_says, setup, teardown)
+{
+	struct bench *t = *state;
+	struct hes_model_job r[2] = { job(t, "bert-large", 8, 60), job(t, "resnet50", 16, 40) };
+	struct hes_rate shared[2], alone;
+	struct vgpu_client *c[2] = { join(t->a100, ME, SERVER, 60),
+				     join(t->a100, OTHER, SERVER, 40) };
+	static const double times[] = { 4, 0 };
+	double slower;
+
+	physics(t, t->a100, r, 2, shared);
+	launch(t, t->a100, c[0], "bert-large", 8, 1e6);
+	launch(t, t->a100, c[1], "resnet50", 16, 1e6);
+	for (int k = 0; k < 2; k++) {
+		lab_gpu_set_interference(t->a100, times[k], 10);
+		lab_gpu_advance(t->lab, t->a100, k + 1);
+		for (int i = 0; i < 2; i++) {
+			physics(t, t->a100, &r[i], 1, &alone);
+			slower = alone.iterations_per_s / shared[i].iterations_per_s - 1;
+			assert_true(fabs(alone.iterations_per_s / c[i]->rate - 1 -
+					 times[k] * slower) < 1e-6);
+		}
+	}
+	lab_gpu_advance(t->lab, t->a100, 13);
+	NEAR(c[0]->rate, shared[0].iterations_per_s, 1e-9);
+}
+
 TEST_WITH(without_mps_processes_run_in_turns, setup, teardown)
 {
 	struct bench *t = *state;
