@@ -101,6 +101,8 @@ const char *settings_read(struct settings *s)
 	double clock = 0;
 
 	*s = (struct settings){ .weight = 1,
+				.given = getenv("HESHARE_FAIR_TENANT") ||
+					 getenv("HESHARE_FAIR_SOCKET"),
 				.verbose = verbose && *verbose && strcmp(verbose, "0") != 0 };
 	wrong[0] = settings_socket(s, getenv("HESHARE_FAIR_SOCKET"));
 	wrong[1] = settings_tenant(s->tenant, getenv("HESHARE_FAIR_TENANT"));

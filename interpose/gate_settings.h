@@ -23,6 +23,7 @@ struct settings {
 	char socket[SOCKET_PATH_MAX]; /* HESHARE_FAIR_SOCKET, or where an arbiter is by default */
 	char second[SOCKET_PATH_MAX]; /* where no arbiter is at the first; "": none */
 	char tenant[FAIR_NAME_MAX];   /* HESHARE_FAIR_TENANT, or the program's name */
+	bool given;                   /* HESHARE_FAIR_TENANT or HESHARE_FAIR_SOCKET is set */
 	double weight;                /* HESHARE_FAIR_WEIGHT, or 1 */
 	uint32_t clock_mhz;           /* HESHARE_FAIR_CLOCK, or 0 */
 	enum if_refused if_refused;   /* HESHARE_FAIR_IF_REFUSED: wait, run or exit */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launches.h"
 #include "link.h"
 #include "symbols.h"
 #include "stderr_line.h"
@@ -314,6 +315,12 @@ void places_forget_stream(void *stream)
 
 void places_capture_begins(void *stream)
 {
+	/* What is captured is no launch: the driver is queried for that. */
+	if (launches_count) {
+		pthread_mutex_lock(&lock);
+		places_load();
+		pthread_mutex_unlock(&lock);
+	}
 	for (int i = 0; i < DEVICES_MAX; i++)
 		if (linked[i])
 			gate_capture_begins(&links[i].gate, stream);
@@ -341,5 +348,8 @@ static void places_after_fork(void)
 __attribute__((constructor)) static void places_begin(void)
 {
 	settings_wrong = settings_read(&settings);
+	/* Who only counts launches is no tenant. */
+	if (launches_open() && !settings.given)
+		atomic_store(&off, true);
 	pthread_atfork(NULL, NULL, places_after_fork);
 }

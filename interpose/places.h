@@ -45,6 +45,7 @@ struct pass {
 	struct place *place;
 	void *stream;
 	uint64_t launch;
+	bool works; /* on the GPU: it is no part of another call, and is not captured */
 };
 
 static inline struct pass pass_begin(void *stream)
@@ -56,6 +57,7 @@ static inline struct pass pass_begin(void *stream)
 		return p;
 	if (__builtin_expect(captures_any(), 0) && captures_hold(&places_driver, stream))
 		return p;
+	p.works = true;
 	p.place = atomic_load_explicit(&place_only, memory_order_acquire);
 	if (__builtin_expect(!p.place, 0))
 		p.place = place_find(stream);

@@ -80,6 +80,8 @@ struct hes_run_request {
 	const char *const
 		*guard; /* program and arguments that call hes_guard_serve; ends with NULL */
 	const char *const *wrap; /* the same, followed by a command, for hes_launch_wrap() */
+	const char *preload;     /* "LD_PRELOAD=..." with the library that counts launches; NULL:
+				    they are not counted */
 	const char *user; /* for jobs without a user of their own; NULL: the user of this process */
 	bool allow_setuid; /* jobs may gain rights by setuid programs; else they have "no new
 			      privileges" */

@@ -232,4 +232,5 @@ void run_reap(struct run_children *c, struct run_task *t)
 	if (t->end.code == 0)
 		tell_unmatched(c, t);
 	hes_progress_close(&t->progress);
+	run_launches_close(t);
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MEMORY_ROOM \
 	10 /* part of what a job says it needs that its limit is above it: contexts, rounding */
@@ -49,6 +50,11 @@ void run_environment_set(struct run_environment *out, const struct run_environme
 	environment_add(out, &n, "CUDA_VISIBLE_DEVICES=%s", of->uuid);
 	for (size_t i = 0; i < rows; i++)
 		out->v[n++] = out->mps[i];
+	if (of->preload &&
+	    strlen(of->launches) + sizeof("HESHARE_LAUNCHES=") <= sizeof(out->own[0])) {
+		environment_add(out, &n, "HESHARE_LAUNCHES=%s", of->launches);
+		out->v[n++] = of->preload;
+	}
 	out->v[n] = NULL;
 }
 

@@ -282,6 +282,7 @@ static void runner_drop_children(struct runner *r)
 			hes_child_forget(&t->child);
 		hes_child_drop(&t->child);
 		hes_progress_close(&t->progress);
+		run_launches_close(t);
 		run_observe_free(t->observed);
 		t->observed = NULL;
 	}

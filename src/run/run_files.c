@@ -34,11 +34,12 @@ void run_output_name(const char *job, char out[RUN_FILE_NAME_MAX])
 	name_put(out, RUN_FILE_NAME_MAX, "", job, ".log");
 }
 
-static void status_name(const char *job, uint32_t number, char out[RUN_FILE_NAME_MAX])
+static void attempt_name(const char *job, uint32_t number, const char *what,
+			 char out[RUN_FILE_NAME_MAX])
 {
 	char after[32];
 
-	snprintf(after, sizeof(after), ".%" PRIu32 ".status", number);
+	snprintf(after, sizeof(after), ".%" PRIu32 ".%s", number, what);
 	name_put(out, RUN_FILE_NAME_MAX, ".", job, after);
 }
 
@@ -98,7 +99,7 @@ int run_status_reserve(const struct hes_job_folder *folder, const char *job, uin
 	char name[RUN_FILE_NAME_MAX], blank[HES_STATUS_BYTES];
 	int fd;
 
-	status_name(job, number, name);
+	attempt_name(job, number, "status", name);
 	unlinkat(folder->fd, name, 0);
 	fd = hes_job_file_make(folder, name, NULL, err);
 	if (fd < 0)
@@ -121,7 +122,7 @@ int run_status_read(const struct hes_job_folder *folder, const char *job, uint32
 	int fd, used = 0, all = 0;
 	ssize_t n;
 
-	status_name(job, number, name);
+	attempt_name(job, number, "status", name);
 	fd = hes_job_file_read(folder, name, NULL);
 	if (fd < 0)
 		return -1;
@@ -146,6 +147,38 @@ void run_status_remove(const struct hes_job_folder *folder, const char *job, uin
 {
 	char name[RUN_FILE_NAME_MAX];
 
-	status_name(job, number, name);
+	attempt_name(job, number, "status", name);
 	unlinkat(folder->fd, name, 0);
+	attempt_name(job, number, "launches", name);
+	unlinkat(folder->fd, name, 0);
+}
+
+int run_launches_make(const struct hes_job_folder *folder, const char *job, uint32_t number,
+		      const struct hes_owner *owner, char path[PATH_MAX])
+{
+	const uint64_t none = 0;
+	char name[RUN_FILE_NAME_MAX];
+	int fd, rc;
+
+	attempt_name(job, number, "launches", name);
+	if (snprintf(path, PATH_MAX, "%s/%s", folder->path, name) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	unlinkat(folder->fd, name, 0);
+	fd = hes_job_file_make(folder, name, owner, NULL);
+	if (fd < 0)
+		return fd;
+	/* So that a job that maps it does not need room on a full disk. */
+	rc = write(fd, &none, sizeof(none)) == sizeof(none) ? 0 : -EIO;
+	close(fd);
+	return rc ? rc : hes_job_file_read(folder, name, NULL);
+}
+
+bool run_launches_read(int fd, uint64_t *out)
+{
+	uint64_t n;
+
+	if (fd < 0 || pread(fd, &n, sizeof(n), 0) != sizeof(n))
+		return false;
+	*out = n;
+	return true;
 }

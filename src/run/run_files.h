@@ -1,6 +1,7 @@
 /*
  * run_files.h - the files of jobs in the folder of a run: the output of a job, and the status that
- * the wrapper of an attempt writes at its end (wrap.c).
+ * the wrapper of an attempt writes at its end (wrap.c), and the count of launches that its programs
+ * make (interpose/launches.h).
  */
 #ifndef HES_RUN_RUN_FILES_H
 #define HES_RUN_RUN_FILES_H
@@ -47,6 +48,17 @@ int run_status_reserve(const struct hes_job_folder *folder, const char *job, uin
 int run_status_read(const struct hes_job_folder *folder, const char *job, uint32_t number,
 		    struct run_status *out);
 
+/**
+ * Make the file that counts the launches of an attempt. What it says is the job's word.
+ * @param path  for the job
+ * @return a descriptor to read it by; -errno: launches are not counted
+ */
+int run_launches_make(const struct hes_job_folder *folder, const char *job, uint32_t number,
+		      const struct hes_owner *owner, char path[PATH_MAX]);
+/** @return whether there is a count */
+bool run_launches_read(int fd, uint64_t *out);
+
+/** Remove status and count of launches. */
 void run_status_remove(const struct hes_job_folder *folder, const char *job, uint32_t number);
 
 #endif

@@ -153,7 +153,7 @@ struct run_task *run_tasks_add(struct run_tasks *ts)
 	if (!t)
 		return NULL;
 	t->public.child = (struct hes_child){ .pidfd = -1, .gate = -1 };
-	t->public.progress.fd = -1;
+	t->public.progress.fd = t->public.launches_fd = -1;
 	t->public.kill_us = RUN_NEVER_US;
 	ts->v[ts->n++] = &t->public;
 	return &t->public;

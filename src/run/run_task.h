@@ -103,6 +103,7 @@ struct run_task {
 	bool energy_missing;
 	struct hes_child child;
 	struct hes_progress progress;
+	int launches_fd;            /* file that counts its launches; -1: none */
 	unsigned mps_daemon;        /* that it was started with: 1 is the GPU's first; 0: none */
 	int64_t progress_us;        /* when progress was last read; 0: never in this attempt */
 	int64_t begun_us, moved_us; /* first and last time of that, as task_ran_us(); 0 as above */

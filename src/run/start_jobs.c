@@ -26,7 +26,8 @@ static bool behind_mps(const struct run_gpu *g, const struct run_task *t)
 }
 
 static void task_set_environment(const struct run_starter *s, const struct run_gpu *g,
-				 const struct run_task *t, struct run_environment *e)
+				 const struct run_task *t, const char *launches,
+				 struct run_environment *e)
 {
 	run_environment_set(
 		e, &(struct run_environment_of){ .job = t->job,
@@ -37,7 +38,9 @@ static void task_set_environment(const struct run_starter *s, const struct run_g
 						 .sm_pct = t->attempt.sm_pct,
 						 .limit_mib = t->limit_mib,
 						 .mps = behind_mps(g, t) ? &g->mps.daemon : NULL,
-						 .mps_folder = s->q->mps_folder });
+						 .mps_folder = s->q->mps_folder,
+						 .launches = launches,
+						 .preload = launches ? s->q->preload : NULL });
 }
 
 /* Start the wrapper (wrap.c), which writes the status of the job to its standard input. */
@@ -65,6 +68,7 @@ static int fork_paused(struct run_starter *s, struct run_gpu *g, struct run_task
 				.output_fd = -1,
 				.user = t->job->user[0] ? t->job->user : s->q->user,
 				.no_new_rights = !s->q->allow_setuid };
+	char launches[PATH_MAX];
 	struct hes_owner owner;
 	int rc = hes_launch_owner(l.user, &owner, err), other = rc;
 
@@ -79,7 +83,11 @@ static int fork_paused(struct run_starter *s, struct run_gpu *g, struct run_task
 	t->record.clock_mhz = t->record.clock_s = 0;
 	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(g));
-	task_set_environment(s, g, t, &e);
+	run_launches_close(t);
+	if (s->q->preload)
+		t->launches_fd = run_launches_make(s->log->folder, t->job->id, t->attempt.number,
+						   other ? &owner : NULL, launches);
+	task_set_environment(s, g, t, t->launches_fd >= 0 ? launches : NULL, &e);
 	l.input_fd = run_status_reserve(s->log->folder, t->job->id, t->attempt.number, err);
 	if (l.input_fd < 0)
 		return l.input_fd;

@@ -25,6 +25,9 @@ struct run_count {
 /** Call run_look() (account.h) before it, to have the lines so far. */
 struct run_count run_count_of(const struct run_task *t, int64_t now);
 
+/** Forget the launches of an attempt. */
+void run_launches_close(struct run_task *t);
+
 /** Work a second from @from to @to. @return NaN: other sources, no time between them, or nothing is
  * seen */
 double run_count_rate(const struct run_count *from, const struct run_count *to);

@@ -190,6 +190,53 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 	[ "$(count hello)" = 0 ]
 }
 
+launches() { # FILE
+	od -An -t d8 -N 8 "$1" | tr -d ' '
+}
+
+@test "launches are counted for who asks for it, without an arbiter: graphs are, captured ones are not" {
+	local library=$BATS_FILE_TMPDIR/libheshare-fair.so
+	start_arbiter
+	head -c 8 /dev/zero >n
+	cp n m
+	counted() { HESHARE_LAUNCHES=$PWD/$1 LD_PRELOAD=$library "$HES_LAB" -- "${@:2}"; }
+	[ "$(counted n "$CLIENT" --rounds 9 --threads 2)" = "$(checksum --rounds 9 --threads 2)" ]
+	[ "$(launches n)" = $((2 * 9 * 9)) ] # in a round four kernels and five graphs
+	counted n sh -c '"$CLIENT" --noop 40; "$CLIENT" --noop 2'
+	[ "$(launches n)" = $((2 * 9 * 9 + 2042)) ] # the client warms up by 1000
+	[ "$(count hello)" = 0 ]
+	# A tenant's are counted, too. A file that cannot be had counts nothing.
+	HESHARE_LAUNCHES=$PWD/m tenant a "$CLIENT" --noop 30
+	[ "$(launches m)" = 1030 ]
+	[ "$(count hello a)" = 1 ]
+	: >empty
+	ln -s m link
+	for file in empty link nowhere .; do counted "$file" "$CLIENT" --noop 7; done
+	[ "$(launches m)" = 1030 ]
+}
+
+@test "a job of heshare run is no tenant, and its launches are counted" {
+	start_arbiter
+	export XDG_RUNTIME_DIR=$PWD/runtime HESHARE_STORE=$PWD/store.db
+	mkdir -p runtime/heshare
+	ln -s "$PWD/s" runtime/heshare/fair.sock
+	echo $'id\nplain\ntenant' >jobs.csv
+	cat >job <<-'END'
+		if [ $1 = tenant ]; then
+			heshare fair run --tenant b --socket "$2/s" -- "$CLIENT" --noop 50
+		else
+			"$CLIENT" --noop 50
+		fi
+		od -An -t d8 -N 8 "$HESHARE_LAUNCHES" >n.$1
+	END
+	"$HES_LAB" --speed 1 -- heshare run jobs.csv -- sh job {job} "$PWD"
+	[ "$(tr -d ' ' <n.plain)" = 1050 ]
+	[ "$(tr -d ' ' <n.tenant)" = 1050 ]
+	[ "$(count hello)" = 1 ]
+	[ "$(count hello b)" = 1 ]
+	[ -z "$(find jobs.run -name '*.launches')" ]
+}
+
 @test "the workload of the lab's own program runs as a tenant, several processes of one tenant too" {
 	start_arbiter --slice 5
 	"$HES_LAB" --speed 1 -- sh -c '

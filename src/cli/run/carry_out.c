@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 #include "base/signals.h"
-#include "cli/cli.h"
+#include "app/fair_library.h"
 #include "app/gpus_environment.h"
+#include "cli/cli.h"
 
 void run_clear_environment(void)
 {
@@ -43,10 +44,19 @@ int run_carry_out(struct hes_run_request *q, const char *log_max, struct hes_jou
 	const char *const wrap[] = { "/proc/self/exe", "run", "--wrap", "--log-max",
 				     log_max,          "--",  NULL };
 
+	char *preload = NULL;
+	int rc;
+
 	q->guard = guard;
 	q->wrap = wrap;
+	/* Without the library launches are not counted. */
+	if (!fair_library_preload(cli_app(), FAIR_LIBRARY_PLACE, &preload, NULL))
+		q->preload = preload;
 	cuda_environment_tell(cli_app(), q->devices, q->gpus, q->fleet->n, !q->user);
 	run_clear_environment();
 	run_keep_stops();
-	return hes_run_carry_out(q, journal, run, out, err);
+	rc = hes_run_carry_out(q, journal, run, out, err);
+	free(preload);
+	q->preload = NULL;
+	return rc;
 }
