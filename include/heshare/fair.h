@@ -80,6 +80,34 @@ struct hes_fair_request {
  */
 int hes_fair_slices(const struct hes_fair_request *r, uint64_t *slices, struct hes_err *err);
 
+/** A user, who has one or more of the tenants. */
+struct hes_fair_user {
+	double weight; /* that the administrator sets; the range of a tenant's weight */
+	size_t n;      /* tenants; 1 at least. They follow those of the user before it */
+};
+
+/**
+ * Slices of tenants that belong to users: Algorithm 1, twice. It divides the interval between the
+ * users, and then the slice of each user between its tenants.
+ *
+ * To Algorithm 1 a user is a tenant with the user's weight, the sum of its tenants' demands, and
+ * the time-weighted mean of their powers. The mean depends on the slices of the tenants, and they
+ * on the slice of the user. It is taken where quanta are infinitely short. There the slices of
+ * tenants that always have work are in proportion to their user's slice. So the mean does not
+ * depend on it, and is computed first. With demands it does. But no tenant's slice falls when its
+ * user's slice grows, so that the user's energy rises with the slice. Hence there is one level of
+ * energy up to which users can be filled with the interval; bisection finds it, and the means are
+ * those of the slices there (policy etf-energy: of the slices of Eq. 3).
+ *
+ * With one user, or with one tenant for each user, slices are those of hes_fair_slices().
+ * @param users  [n_users], in the order of the tenants
+ * @param slices [n] of tenants, quanta; written only on success
+ * @return 0; -EINVAL a number out of range, or the users have more or fewer tenants than there are;
+ * -ENOMEM
+ */
+int hes_fair_slices_of_users(const struct hes_fair_request *r, const struct hes_fair_user *users,
+			     size_t n_users, uint64_t *slices, struct hes_err *err);
+
 /** Energy of a slice (Eq. 13), W times quanta: joules where a quantum is a second. Not divided by
  * the weight. */
 static inline double hes_fair_energy(const struct hes_fair_tenant *t, uint64_t slice)

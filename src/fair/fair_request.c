@@ -47,7 +47,7 @@ int fair_request_check(const struct hes_fair_request *r, struct hes_err *err)
 }
 
 /* By Neumaier's compensated summation: a million claims that differ widely lose no digits. */
-static double claim_sum(const struct hes_fair_request *r)
+double fair_claim_sum(const struct hes_fair_request *r)
 {
 	double sum = 0, lost = 0;
 
@@ -70,8 +70,7 @@ static uint64_t whole_part(double x)
 
 void fair_guarantee(const struct hes_fair_request *r, uint64_t *slices)
 {
-	double sum = claim_sum(r),
-	       guaranteed = (double)r->interval * (r->policy->takes_phi ? r->phi : 0);
+	double sum = fair_claim_sum(r), guaranteed = (double)r->interval * fair_phi(r);
 
 	for (size_t i = 0; i < r->n; i++) {
 		uint64_t fair =

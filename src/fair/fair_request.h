@@ -23,6 +23,22 @@ static inline double fair_claim(const struct hes_fair_policy *p, const struct he
 	return p->takes_phi && p->equal_time ? t->weight / t->power_w : t->weight;
 }
 
+/** Sum of all claims. */
+double fair_claim_sum(const struct hes_fair_request *r);
+
+/** The part of the claims that is guaranteed. */
+static inline double fair_phi(const struct hes_fair_request *r)
+{
+	return r->policy->takes_phi ? r->phi : 0;
+}
+
+/** Quanta that an energy of 1 buys, divided by the weight; a time of 1 where the policy equalises
+ * that. */
+static inline double fair_rate(const struct hes_fair_request *r, const struct hes_fair_tenant *t)
+{
+	return t->weight / (r->policy->equal_time ? 1 : t->power_w);
+}
+
 /** Lines 2 and 7: energy of a slice divided by the weight; time where the policy equalises that. */
 static inline double fair_energy(const struct hes_fair_request *r, size_t i, uint64_t slice)
 {

@@ -22,7 +22,8 @@
 #include "base/clamp.h"
 #include "fair/fair_request.h"
 
-#define MOST_PROBES 300 /* every third halves the doubles that are left of 2^64 */
+#define MOST_PROBES 300   /* every third halves the doubles that are left of 2^64 */
+#define EXACT       1e-12 /* of a slice that is not rounded */
 
 struct share {
 	double rate;     /* quanta that an energy of 1 buys */
@@ -54,8 +55,7 @@ static double quanta_below(const struct search *s, double level, double offset, 
 	return sum;
 }
 
-/* The number in the middle of the doubles between two that are not negative. */
-static double middle(double low, double high)
+double fair_middle(double low, double high)
 {
 	uint64_t a, b;
 	double out;
@@ -67,9 +67,9 @@ static double middle(double low, double high)
 	return out;
 }
 
-/* A level with nearly @target quanta below it: Newton's method on a rising piecewise linear
- * function, in a bracket. */
-static double level_find(const struct search *s, double target, double offset)
+/* A level with @target quanta below it, or nearly so, @within: Newton's method on a rising
+ * piecewise linear function, in a bracket. */
+static double level_find(const struct search *s, double target, double offset, double within)
 {
 	double low = 0, high = 1e30, level = 0, slope, next;
 
@@ -79,15 +79,15 @@ static double level_find(const struct search *s, double target, double offset)
 	for (int k = 1; k <= MOST_PROBES; k++) {
 		double sum = quanta_below(s, level, offset, &slope);
 
-		if (fabs(sum - target) < 0.5)
+		if (fabs(sum - target) < within)
 			return level;
 		if (sum > target)
 			high = level;
 		else
 			low = level;
-		next = slope > 0 && k % 3 ? level + (target - sum) / slope : middle(low, high);
+		next = slope > 0 && k % 3 ? level + (target - sum) / slope : fair_middle(low, high);
 		if (!(next > low && next < high))
-			next = middle(low, high);
+			next = fair_middle(low, high);
 		if (next == low || next == high)
 			break;
 		level = next;
@@ -155,7 +155,7 @@ static double shares_start(struct search *s, uint64_t *slices)
 		const struct hes_fair_tenant *t = &s->r->tenants[i];
 
 		s->shares[i] = (struct share){
-			.rate = t->weight / (s->r->policy->equal_time ? 1 : t->power_w),
+			.rate = fair_rate(s->r, t),
 			.low = (double)slices[i],
 			.cap = (double)(t->demand < s->r->interval ? t->demand : s->r->interval),
 		};
@@ -172,8 +172,8 @@ static void search_run(struct search *s, uint64_t *slices)
 
 	if (shares_start(s, slices) <= target)
 		level_take(s, INFINITY);
-	else if (!level_take(s, level_find(s, greater(target - margin, 0), 0.5)) &&
-		 !level_take(s, level_find(s, target, 1)))
+	else if (!level_take(s, level_find(s, greater(target - margin, 0), 0.5, 0.5)) &&
+		 !level_take(s, level_find(s, target, 1, 0.5)))
 		level_take(s, 0);
 	quanta_deal(s);
 	for (size_t i = 0; i < s->r->n; i++)
@@ -190,6 +190,35 @@ void fair_slices_fill(const struct hes_fair_request *r, void *room, uint64_t *sl
 	struct search s = { .r = r, .shares = room };
 
 	search_run(&s, slices);
+}
+
+double fair_mean_power(const struct hes_fair_request *r, double slice, void *room)
+{
+	struct search s = { .r = r, .shares = room };
+	const double claims = fair_claim_sum(r), first_w = r->tenants[0].power_w;
+	double level = INFINITY, most = 0, sum = 0, above = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct hes_fair_tenant *t = &r->tenants[i];
+		double fair = fair_phi(r) * slice * fair_claim(r->policy, t) / claims;
+		struct share *a = &s.shares[i];
+
+		a->rate = fair_rate(r, t);
+		a->cap = lesser((double)t->demand, slice);
+		a->low = lesser(fair, a->cap);
+		most += a->cap;
+	}
+	if (slice < most)
+		level = level_find(&s, slice, 0, slice * EXACT);
+	/* Differences to one power: where all are equal, their mean is that number. */
+	for (size_t i = 0; i < r->n; i++) {
+		const struct share *a = &s.shares[i];
+		double kept = clamp(level * a->rate, a->low, a->cap);
+
+		sum += kept;
+		above += kept * (r->tenants[i].power_w - first_w);
+	}
+	return sum > 0 ? first_w + above / sum : first_w;
 }
 
 int hes_fair_slices(const struct hes_fair_request *r, uint64_t *slices, struct hes_err *err)
