@@ -171,6 +171,8 @@ struct hes_run_report {
 	double longest_gap_s;       /* without a power reading, of any GPU */
 	unsigned left_out;          /* enum hes_left_out: readings of any GPU, in this session */
 	struct hes_samples samples; /* measured in this run */
+	char **notes;               /* what was learnt in this session, a sentence each */
+	size_t n_notes;
 };
 
 void hes_run_report_free(struct hes_run_report *r);

@@ -196,12 +196,15 @@ void run_segment_begin(const struct run_meter *m, struct run_gpu *g)
 		e->now.end_us = now;
 		keep_segment(e);
 	}
-	e->now =
-		(struct run_segment){ .start_us = now,
-				      .clock_mhz = g->lock.mhz,
-				      .tried = g->n_running == 1 && g->running[0]->clock.trying_mhz,
-				      .n = g->n_running,
-				      .has_energy = true };
+	e->now = (struct run_segment){
+		.start_us = now,
+		.clock_mhz = g->lock.mhz,
+		.tried = (g->n_running == 1 && g->running[0]->clock.trying_mhz) ||
+			 g->set.state == RUN_SET_NEW || g->set.state == RUN_SET_ALONE ||
+			 g->set.state == RUN_SET_WATCHED,
+		.n = g->n_running,
+		.has_energy = true
+	};
 	for (uint32_t i = 0; i < g->n_running; i++)
 		e->now.rates[i].task = g->running[i];
 }

@@ -58,6 +58,11 @@ long run_admit_next(struct run_queue *q)
 		return -1;
 	batch = q->v[i].batch;
 	c = co_run_of(q);
+	for (size_t k = i; k < q->n; k++)
+		if (q->v[k].invited && q->v[k].state == RUN_WAITING) {
+			q->reach = k + 1 > q->reach ? k + 1 : q->reach;
+			return (long)k;
+		}
 	for (; i < q->n && (q->together || q->v[i].batch == batch); i++) {
 		if (q->v[i].state != RUN_WAITING)
 			continue;

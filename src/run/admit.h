@@ -36,6 +36,7 @@ struct run_place {
 	uint32_t user; /* whose it is: an MPS daemon serves one user at a time; all the same without
 			  MPS */
 	bool alone;    /* it is tried again alone */
+	bool invited;  /* it starts next to what runs all the same (job_set.c) */
 	enum run_place_state state;
 };
 

@@ -99,8 +99,8 @@ static double try_cost_s(const struct run_learner *l, const struct run_kind *k, 
 	return WINDOW_S * (fmin((double)k->type->clock_default_mhz / mhz, l->prefer->slowest) - 1);
 }
 
-static void tell_settled(const struct run_learner *l, const struct run_kind *k,
-			 const struct run_task *t, uint32_t mhz)
+static void tell_settled(struct run_learner *l, const struct run_kind *k, const struct run_task *t,
+			 uint32_t mhz)
 {
 	const struct learn_alone alone = kind_alone(k);
 
@@ -108,13 +108,13 @@ static void tell_settled(const struct run_learner *l, const struct run_kind *k,
 		const struct learn_clock_try *x = &k->clocks.tries[i];
 
 		if (x->clock_mhz == mhz)
-			run_act(l->log, run_gpu_name(t->gpu), t->job->id, NULL,
-				"stays at %" PRIu32 " MHz, the best of %" PRIu32
-				" clocks tried: against the default clock, %.2f of the "
-				"joules and %.2f of the time",
-				mhz, k->clocks.n,
-				x->joules / x->iterations * alone.rate / alone.power_w,
-				x->seconds / x->iterations * alone.rate);
+			run_learner_note(l, run_gpu_name(t->gpu), t->job->id,
+					 "stays at %" PRIu32 " MHz, the best of %" PRIu32
+					 " clocks tried: against the default clock, %.2f of the "
+					 "joules and %.2f of the time",
+					 mhz, k->clocks.n,
+					 x->joules / x->iterations * alone.rate / alone.power_w,
+					 x->seconds / x->iterations * alone.rate);
 	}
 }
 

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,10 @@ void run_learner_begin(struct run_learner *l)
 void run_learner_free(struct run_learner *l)
 {
 	free(l->kinds);
+	learn_refusals_finish(&l->refusals);
+	for (size_t i = 0; i < l->n_notes; i++)
+		free(l->notes[i]);
+	free(l->notes);
 }
 
 /* --- kinds --- */
@@ -125,4 +131,21 @@ struct hes_run_learning run_learner_sum(const struct run_learner *l)
 	sum.energy_mj += (uint64_t)(l->joules * 1e3 + 0.5);
 	sum.iterations += (uint64_t)(all.iterations + 0.5);
 	return sum;
+}
+
+void run_learner_note(struct run_learner *l, const char *gpu, const char *job, const char *fmt, ...)
+{
+	char text[HES_ERR_MAX];
+	char **v = hes_grow(l->notes, l->n_notes, sizeof(*v));
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	run_act(l->log, gpu, job, NULL, "%s", text);
+	if (!v)
+		return;
+	l->notes = v;
+	if (asprintf(&v[l->n_notes], job ? "job %s %s" : "%s: %s", job ? job : gpu, text) >= 0)
+		l->n_notes++;
 }

@@ -28,8 +28,11 @@ struct run_learner {
 	double joules;                   /* taken from jobs */
 	struct hes_run_learning earlier; /* of sessions before */
 	size_t mute;                     /* jobs that were alone for long and showed no progress */
+	struct learn_refusals refusals;
 	struct run_kind *kinds;
 	size_t n_kinds;
+	char **notes; /* what was learnt, a sentence each */
+	size_t n_notes;
 };
 
 /** Learn by the preference of the request's plan, or nothing. */
@@ -41,6 +44,10 @@ long run_learner_kind(struct run_learner *l, const struct run_task *t);
 /** Book an experiment: its joules are not those of @t. */
 void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
 		     struct run_task *t);
+/** Tell what was learnt, in the journal and in the report. @gpu, @job: names; NULL where there is
+ * none */
+void run_learner_note(struct run_learner *l, const char *gpu, const char *job, const char *fmt, ...)
+	HES_PRINTF(4, 5);
 /** Seconds of jobs on GPUs so far: the budget follows them. */
 void run_learner_work(struct run_learner *l);
 /** What experiments took, those of sessions before included. */

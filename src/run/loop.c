@@ -168,8 +168,10 @@ static void look_at_all(struct runner *r, int64_t now)
 	/* Both read profiles, to which a planner of all that waits may add. */
 	if (r->log.paused || (r->replans.planning && !r->q->waiting_stay))
 		return;
-	for (size_t i = 0; i < r->gpus.n; i++)
+	for (size_t i = 0; i < r->gpus.n && !r->stop.signals; i++) {
 		run_learn_clock(&r->learner, &r->gpus.v[i], now);
+		run_learn_set(&r->sets, &r->gpus.v[i], now);
+	}
 	/* What fails is tried again. */
 	if (now >= r->samples.look_us)
 		run_learn(&r->samples, &err);

@@ -29,7 +29,7 @@ struct run_rate {
 struct run_segment {
 	int64_t start_us, end_us;
 	uint32_t clock_mhz; /* set; 0: none */
-	bool tried;         /* an experiment with the clock of one job */
+	bool tried;         /* an experiment */
 	bool settled;       /* all jobs make progress */
 	uint32_t n;
 	struct run_rate rates[HES_MAX_SHARING];
@@ -64,7 +64,8 @@ struct run_lock {
 
 /* settings.c */
 struct run_mps {
-	bool wanted; /* the plan shares this GPU */
+	bool wanted; /* the plan shares this GPU, */
+	bool open;   /* or unknown jobs are its clients, so that others can join them */
 	bool on;
 	bool refused;
 	bool due;  /* to be started before the next job */
@@ -97,6 +98,25 @@ struct run_watch {
 	} v[HES_MAX_SHARING];
 };
 
+enum run_set_state {
+	RUN_SET_NONE,    /* one job, or none */
+	RUN_SET_NEW,     /* its members are looked at next */
+	RUN_SET_ALONE,   /* a member is measured alone */
+	RUN_SET_WATCHED, /* it is measured */
+	RUN_SET_KEPT,
+	RUN_SET_SEPARATE, /* a member is held until the others have ended */
+};
+
+/* job_set.c: the jobs that share the GPU. */
+struct run_set {
+	enum run_set_state state;
+	bool invited; /* it is an experiment: a job was let in without evidence */
+	uint32_t n;
+	const struct run_task *v[HES_MAX_SHARING], *alone;
+	int64_t attempts[HES_MAX_SHARING];
+	int64_t from_us;
+};
+
 struct run_gpu {
 	const struct hes_gpu *planned; /* of the fleet */
 	size_t device;
@@ -113,6 +133,7 @@ struct run_gpu {
 	struct run_mps mps;
 	struct run_trial trial;
 	struct run_watch watch;
+	struct run_set set;
 	struct run_energy energy;
 	struct hes_contexts contexts; /* gpu_memory.c: of the last look, since jobs last left */
 	bool lost;                    /* cannot be used: its jobs move, or wait for --resume */

@@ -214,6 +214,13 @@ static void row_make(struct run_gpu *g, const struct hes_queue *q)
 		g->row.planned_busy_us = 0;
 }
 
+/* Whether unknown jobs wait for a GPU, and may be let in next to others (job_set.c). */
+static bool run_invites(const struct hes_run_request *q)
+{
+	return q->explore_pct > 0 && q->replan && !q->waiting_stay && *q->plan->prefer &&
+	       q->plan->known[HES_KNOWN_UNKNOWN] > q->fleet->n;
+}
+
 static int gpu_make(const struct run_places *ps, struct run_gpu *g, size_t at, struct hes_err *err)
 {
 	const struct hes_run_request *q = ps->q;
@@ -223,7 +230,8 @@ static int gpu_make(const struct run_places *ps, struct run_gpu *g, size_t at, s
 	*g = (struct run_gpu){ .planned = &q->fleet->gpus[at],
 			       .device = (size_t)q->gpus[at],
 			       .lock = { .verify_us = RUN_NEVER_US, .refused = q->no_clocks } };
-	g->mps.wanted = g->mps.due = !q->no_mps && run_shares(queue);
+	g->mps.open = !q->no_mps && !run_shares(queue) && run_invites(q);
+	g->mps.wanted = g->mps.due = !q->no_mps && (g->mps.open || run_shares(queue));
 	if (q->gpus[at] == HES_RUN_GPU_LOST) {
 		g->lost = g->absent = g->closed = true;
 		memcpy(g->info.uuid, g->planned->uuid, sizeof(g->info.uuid));

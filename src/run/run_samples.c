@@ -19,7 +19,7 @@
 
 #define LEAST_US 60000000 /* of progress: output is read every second */
 #define LEAST_S  30       /* of power */
-#define TRIED_S  8        /* of both, of a job alone at a clock, whose lines have their time */
+#define TRIED_S  5        /* of both, in an experiment with lines that have their time */
 #define LEARN_US 60000000 /* between two looks for samples */
 
 static bool profile_of(const struct run_samples *s, const struct run_gpu *g,
@@ -74,10 +74,14 @@ static bool segment_has(const struct run_segment *s, const struct run_task *task
 	return false;
 }
 
-/* A clock that was tried (job_clock.c) is held for some seconds only. */
+/* Experiments (job_clock.c, job_set.c) take some seconds only. */
 static bool is_short(const struct run_segment *s)
 {
-	return s->tried && !isnan(s->rates[0].first_s);
+	bool timed = s->tried;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		timed &= !isnan(s->rates[i].first_s);
+	return timed;
 }
 
 /* A job without progress may not have begun, or may have ended unnoticed. */

@@ -6,6 +6,7 @@
 #define HES_RUN_RUN_STATE_H
 
 #include "run/added.h"
+#include "run/job_set.h"
 #include "run/learner.h"
 #include "run/live.h"
 #include "run/result.h"
@@ -35,6 +36,7 @@ struct runner {
 	struct run_observer observer;
 	struct run_holder holder;
 	struct run_learner learner;
+	struct run_job_sets sets;
 	struct run_judge judge;
 	struct run_children children;
 	struct run_starter starter;

@@ -17,6 +17,9 @@ void hes_run_report_free(struct hes_run_report *r)
 	free(r->jobs);
 	free(r->records);
 	hes_samples_free(&r->samples);
+	for (size_t i = 0; i < r->n_notes; i++)
+		free(r->notes[i]);
+	free(r->notes);
 	*r = (struct hes_run_report){ 0 };
 }
 
@@ -252,6 +255,10 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	memcpy(out->known, r->q->plan->known, sizeof(out->known));
 	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
 	out->mute = r->learner.mute;
+	out->notes = r->learner.notes;
+	out->n_notes = r->learner.n_notes;
+	r->learner.notes = NULL;
+	r->learner.n_notes = 0;
 	out->waited_power = r->cap.delayed;
 	out->longest_gap_s = r->meter.longest_gap_s;
 	out->left_out = r->meter.left_out;

@@ -141,6 +141,11 @@ static void refuse_mps(struct run_settings *k, struct run_gpu *g, const struct h
 {
 	g->mps.on = false;
 	g->mps.refused = true;
+	/* Nothing was to share, so nothing is missed. */
+	if (g->mps.open && !g->exclusive) {
+		g->mps.open = g->mps.wanted = false;
+		return;
+	}
 	if (g->exclusive)
 		run_admit_one_by_one(&g->queue);
 	if (!k->mps_reported)

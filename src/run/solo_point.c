@@ -19,6 +19,7 @@
 
 #define MARKS           33       /* when there are more, every second one goes */
 #define WINDOW_US       10000000 /* shortest window at first */
+#define LEAST_US        9000000  /* of all windows together, by the clock of the job */
 #define KEEP_US         60000000 /* longest time between two times that a point is kept */
 #define START_LOOK_US   250000   /* between two looks at a start, at first */
 #define LOOKS_PART      40       /* later: this part of the time since the start, */
@@ -418,7 +419,7 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 	/* What its lines count is not known: its iteration is the whole run. */
 	if (t->job->whole_run && !whole)
 		return false;
-	if (n && (whole || iteration_us * done >= WINDOW_US)) {
+	if (n && (whole || iteration_us * done >= LEAST_US)) {
 		*out = hes_gpu_point(v, n);
 		out->iteration_us = iteration_us;
 		out->start_s = o->from_start ? start_of_progress(t, o, iteration_us) : NAN;

@@ -22,7 +22,8 @@
 static bool behind_mps(const struct run_gpu *g, const struct run_task *t)
 {
 	/* In exclusive mode the MPS server keeps all others off the GPU. */
-	return g->mps.on && (g->exclusive || !run_admit_alone(&g->queue, t->place));
+	return g->mps.on && (g->exclusive || !run_admit_alone(&g->queue, t->place) ||
+			     (g->mps.open && t->unknown && !t->charged && !t->co_failures));
 }
 
 static void task_set_environment(const struct run_starter *s, const struct run_gpu *g,
@@ -76,8 +77,10 @@ static int fork_paused(struct run_starter *s, struct run_gpu *g, struct run_task
 		return rc;
 	t->attempt = (struct hes_attempt){ .number = t->record.attempts + 1,
 					   .sm_pct = t->place->alone ? 100 : t->place->sm_pct };
-	t->alone = t->place->alone;
-	run_usage_reset(t, behind_mps(g, t) ? run_memory_limit(t->job, g->queue.memory_mib) : 0);
+	t->alone = t->place->alone && !t->place->invited;
+	run_usage_reset(t, behind_mps(g, t) && (!t->place->alone || t->place->invited)
+				   ? run_memory_limit(t->job, g->queue.memory_mib)
+				   : 0);
 	t->energy_j = 0;
 	t->energy_missing = false;
 	t->record.clock_mhz = t->record.clock_s = 0;
@@ -256,6 +259,9 @@ static void task_let_go(struct run_starter *s, struct run_task *t)
 			      t->job->progress, &err))
 		run_tell(s->log, "job %s: its progress cannot be seen: %s", t->job->id, err.msg);
 	g->running[run_gpu_started(g)] = g->running[g->n_running];
+	for (uint32_t i = 0; t->place->invited && i < run_gpu_started(g); i++)
+		g->running[i]->alone = false;
+	t->place->invited = false;
 	g->running[g->n_running++] = t;
 	if (run_watch(s->children, t))
 		run_end(s->children, t, ENDING_STOP);

@@ -123,6 +123,8 @@ static void power_cap(FILE *f, const struct hes_run_report *r)
 
 static void remarks(FILE *f, const struct hes_run_report *r)
 {
+	for (size_t i = 0; i < r->n_notes; i++)
+		fprintf(f, "Learnt: %s.\n", r->notes[i]);
 	if (!r->has_energy)
 		fputs("Some GPUs gave no readings for a while: energies are missing, not 0.\n", f);
 	else if (r->longest_gap_s > 1)
@@ -296,12 +298,16 @@ static json_t *joules_json(const struct hes_run_report *r)
 static json_t *learning_json(const struct hes_run_report *r)
 {
 	const struct hes_run_learning *l = &r->run.learning;
+	json_t *notes = json_array();
 
-	return json_pack(
-		"{s:I, s:f, s:f, s:I, s:I, s:I}", "experiments", (json_int_t)l->experiments,
-		"took_s", (double)l->took_us * 1e-6, "energy_j", (double)l->energy_mj * 1e-3,
-		"iterations", (json_int_t)l->iterations, "gpus_without_clocks",
-		(json_int_t)r->clocks_untried, "jobs_without_progress", (json_int_t)r->mute);
+	for (size_t i = 0; i < r->n_notes; i++)
+		json_array_append_new(notes, json_string(r->notes[i]));
+	return json_pack("{s:I, s:f, s:f, s:I, s:I, s:I, s:o}", "experiments",
+			 (json_int_t)l->experiments, "took_s", (double)l->took_us * 1e-6,
+			 "energy_j", (double)l->energy_mj * 1e-3, "iterations",
+			 (json_int_t)l->iterations, "gpus_without_clocks",
+			 (json_int_t)r->clocks_untried, "jobs_without_progress",
+			 (json_int_t)r->mute, "notes", notes);
 }
 
 static json_t *power_cap_json(const struct hes_run_report *r)

@@ -1,0 +1,359 @@
+/*
+ * job_set.c - jobs that share a GPU, measured against their own rates; see learner.h.
+ *
+ * A member without a rate of its own is measured alone while the others are held: the GPU works
+ * meanwhile. Then the set is watched. One that does worse than taking turns is separated: its
+ * newest job is held until the others have ended.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/texts.h"
+#include "run/job_set.h"
+
+#define WATCH_S    8        /* a set, before it is judged */
+#define UNCLEAR_S  60       /* after which a set that is neither better nor worse stays */
+#define BY_LOOKS_S 1        /* error of a time that is read with the progress */
+#define BY_LINES   0.005    /* error of a rate whose lines have their time */
+#define DRAIN_US   2000000  /* what a held job has launched before ends by then */
+#define ALONE_US   30000000 /* longest wait for a member's own rate */
+#define INVITE_S   2.5      /* what a set without evidence may cost */
+
+static uint32_t set_kinds(struct run_learner *l, const struct run_gpu *g,
+			  uint32_t out[HES_MAX_SHARING])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < run_gpu_started(g); i++) {
+		const long kind = run_learner_kind(l, g->running[i]);
+
+		if (kind >= 0)
+			out[n++] = (uint32_t)kind;
+	}
+	return n;
+}
+
+/* What the running jobs did since they or the clock changed last. */
+static bool set_window(const struct run_job_sets *s, struct run_gpu *g, struct learn_window *out)
+{
+	const struct run_segment *now = &g->energy.now;
+
+	run_account_so_far(s->meter, g);
+	if (!now->settled || now->n != g->n_running || !(now->seconds > 0))
+		return false;
+	*out = (struct learn_window){ .clock_mhz =
+					      hes_gpu_type_clock(g->planned->type, now->clock_mhz),
+				      .seconds = now->seconds,
+				      .joules = now->has_energy ? now->energy_j : NAN,
+				      .n = now->n };
+	for (uint32_t i = 0; i < now->n; i++) {
+		const struct run_rate *p = &now->rates[i];
+		const double s_all = run_rate_us(p) * 1e-6;
+
+		if (!p->seen || p->last <= p->first || !(s_all > 0))
+			return false;
+		out->members[i] = (struct learn_member){
+			.sm_pct = p->task->attempt.sm_pct,
+			.rate = (double)(p->last - p->first) / s_all,
+			.rate_se = isnan(p->first_s) ? BY_LOOKS_S / s_all : BY_LINES,
+		};
+		out->seconds = fmin(out->seconds, s_all);
+	}
+	out->joules *= out->seconds / now->seconds;
+	return true;
+}
+
+/* --- own rates --- */
+
+/* At the tried clock nearest to the set's. @return false: it was never measured alone */
+static bool own_of_kind(const struct run_kind *k, uint32_t clock_mhz, struct learn_alone *out)
+{
+	const struct learn_clock_try *best = &k->clocks.tries[0];
+
+	for (uint32_t i = 1; i < k->clocks.n; i++)
+		if (fabs((double)k->clocks.tries[i].clock_mhz - clock_mhz) <
+		    fabs((double)best->clock_mhz - clock_mhz))
+			best = &k->clocks.tries[i];
+	if (!k->clocks.n)
+		return false;
+	*out = (struct learn_alone){ .rate = best->iterations / best->seconds,
+				     .rate_se = BY_LINES,
+				     .power_w = best->joules / best->seconds };
+	return true;
+}
+
+static bool own_of(struct run_job_sets *s, const struct run_task *t, struct learn_alone *out)
+{
+	const struct run_gpu *g = t->gpu;
+	const long kind = run_learner_kind(s->learner, t);
+	struct hes_profile solo;
+
+	if (kind >= 0 && own_of_kind(&s->learner->kinds[kind],
+				     hes_gpu_type_clock(g->planned->type, g->lock.mhz), out))
+		return true;
+	if (!s->learner->q->profiles ||
+	    hes_profile_find(s->learner->q->profiles, t->job->workload, t->job->batch_size,
+			     g->planned->type->name, &solo, NULL))
+		return false;
+	*out = (struct learn_alone){ .rate = 1e6 / solo.iteration_us,
+				     .rate_se = solo.time_se,
+				     .power_w = solo.power_mw * 1e-3 };
+	return true;
+}
+
+/* The first member without a rate of its own, that can be measured; @return the number of members:
+ * none */
+static uint32_t set_next_alone(struct run_job_sets *s, const struct run_gpu *g)
+{
+	struct learn_alone own;
+	uint32_t i = 0;
+
+	while (i < run_gpu_started(g) && own_of(s, g->running[i], &own))
+		i++;
+	return i;
+}
+
+static bool set_shows_progress(const struct run_gpu *g)
+{
+	for (uint32_t i = 0; i < run_gpu_started(g); i++)
+		if (!g->running[i]->progress.known || g->running[i]->ending != ENDING_OWN)
+			return false;
+	return true;
+}
+
+static void set_leave(struct run_job_sets *s, struct run_gpu *g, enum run_set_state state,
+		      const char *why)
+{
+	if (g->n_held)
+		run_release_all(s->holder, g, why);
+	g->set.state = state;
+}
+
+/* The member is alone, or will be: all others are requested to be held. */
+static void set_hold_others(struct run_job_sets *s, struct run_gpu *g, const struct run_task *t)
+{
+	char why[RUN_HOLD_WHY];
+	struct hes_err err;
+
+	snprintf(why, sizeof(why), "job %.60s is measured alone", t->job->id);
+	for (uint32_t i = 0; i < g->n_running; i++)
+		if (g->running[i] != t && run_hold(s->holder, g->running[i], why, &err)) {
+			set_leave(s, g, RUN_SET_KEPT, "it cannot be measured without co-runners");
+			return;
+		}
+}
+
+static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+{
+	struct run_task *t = (struct run_task *)g->set.alone;
+	struct learn_cost nothing = { 0 };
+	struct learn_window w;
+	int64_t from_us = g->set.from_us;
+	long kind;
+
+	if (!set_shows_progress(g))
+		return;
+	if (g->n_running > 1 || g->running[0] != t) {
+		if (now > g->set.from_us + ALONE_US)
+			set_leave(s, g, RUN_SET_KEPT, "one of them cannot be measured alone");
+		else
+			set_hold_others(s, g, t);
+		return;
+	}
+	for (uint32_t i = g->n_running; i < run_gpu_started(g); i++)
+		from_us = from_us > g->running[i]->hold.since_us + DRAIN_US
+				  ? from_us
+				  : g->running[i]->hold.since_us + DRAIN_US;
+	if (!run_observe_window(t, from_us, &w))
+		return;
+	w.clock_mhz = hes_gpu_type_clock(g->planned->type, w.clock_mhz);
+	kind = run_learner_kind(s->learner, t);
+	if (kind >= 0)
+		learn_clocks_saw(&s->learner->kinds[kind].clocks, &w);
+	nothing.iterations = w.members[0].rate * w.seconds;
+	run_learner_pay(s->learner, LEARN_OF_NEWCOMER, &nothing, t);
+	g->set.state = RUN_SET_NEW;
+	run_release_all(s->holder, g, "the other was measured");
+}
+
+/* --- judged --- */
+
+static void set_note(struct run_job_sets *s, const struct run_gpu *g, const struct learn_gain *gain,
+		     const char *what)
+{
+	char names[80] = "";
+
+	for (uint32_t i = 0; i < run_gpu_started(g); i++)
+		hes_text_add(names, sizeof(names), ", ", "%.*s", 20, g->running[i]->job->id);
+	run_learner_note(s->learner, run_gpu_name(g), NULL,
+			 "jobs %s together do %.2f times the work of turns, with %.2f times the "
+			 "joules for it: %s",
+			 names, 1 / gain->time, gain->energy, what);
+}
+
+/* The job that came last is held until the others have ended. */
+static void set_separate(struct run_job_sets *s, struct run_gpu *g)
+{
+	struct run_task *last = g->running[0];
+	struct hes_err err;
+
+	for (uint32_t i = 1; i < g->n_running; i++)
+		if (g->running[i]->attempt.started_us >= last->attempt.started_us)
+			last = g->running[i];
+	g->set.state = RUN_SET_SEPARATE;
+	if (run_hold(s->holder, last, "it does worse with its co-runners than in turns", &err)) {
+		run_tell(s->learner->log, "%s: its jobs stay together: %s", run_gpu_name(g),
+			 err.msg);
+		g->set.state = RUN_SET_KEPT;
+	}
+}
+
+static void set_watch(struct run_job_sets *s, struct run_gpu *g)
+{
+	struct run_learner *l = s->learner;
+	struct learn_alone own[HES_MAX_SHARING];
+	uint32_t kinds[HES_MAX_SHARING];
+	struct learn_gain gain;
+	struct learn_window w;
+	struct learn_cost cost;
+	enum learn_verdict verdict;
+
+	if (g->n_held || !set_window(s, g, &w) || w.seconds < WATCH_S)
+		return;
+	for (uint32_t i = 0; i < w.n; i++)
+		if (!own_of(s, g->energy.now.rates[i].task, &own[i]))
+			return;
+	if (!learn_set_gain(&w, own, &gain))
+		return;
+	verdict = learn_set_judge(&gain, l->prefer);
+	if (verdict == LEARN_UNCLEAR && w.seconds < UNCLEAR_S)
+		return;
+	cost = learn_cost_of(&w, own);
+	if (g->set.invited || verdict == LEARN_SEPARATE)
+		run_learner_pay(l, LEARN_OF_SET, &cost, g->running[g->n_running - 1]);
+	set_note(s, g, &gain, verdict == LEARN_SEPARATE ? "separated" : "they stay together");
+	g->set.state = RUN_SET_KEPT;
+	if (verdict != LEARN_SEPARATE)
+		return;
+	learn_refuse(&l->refusals, 0, kinds, set_kinds(l, g, kinds));
+	set_separate(s, g);
+}
+
+/* --- begun --- */
+
+static bool set_is_same(const struct run_gpu *g)
+{
+	const uint32_t n = run_gpu_started(g);
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < g->set.n; k++)
+			found += g->set.v[k] == g->running[i] &&
+				 g->set.attempts[k] == g->running[i]->attempt.id;
+	return n == g->set.n && found == n;
+}
+
+static void set_begin(struct run_gpu *g, int64_t now)
+{
+	g->set.n = run_gpu_started(g);
+	g->set.state = g->set.n > 1 ? RUN_SET_NEW : RUN_SET_NONE;
+	g->set.from_us = now;
+	for (uint32_t i = 0; i < g->set.n; i++) {
+		g->set.v[i] = g->running[i];
+		g->set.attempts[i] = g->running[i]->attempt.id;
+	}
+	g->set.invited &= g->set.n > 1;
+}
+
+static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+{
+	uint32_t kinds[HES_MAX_SHARING], n = set_kinds(s->learner, g, kinds), at;
+
+	g->set.from_us = now;
+	if (learn_is_refused(&s->learner->refusals, 0, kinds, n)) {
+		set_separate(s, g);
+		return;
+	}
+	at = set_next_alone(s, g);
+	g->set.state = at == g->set.n ? RUN_SET_WATCHED : RUN_SET_ALONE;
+	if (at == g->set.n)
+		return;
+	g->set.alone = g->running[at];
+	/* With a part of the SMs a job alone is not what it is in its turn. */
+	if (g->running[at]->attempt.sm_pct < 100)
+		g->set.state = RUN_SET_KEPT;
+}
+
+/* --- invited --- */
+
+static bool task_may_join(const struct run_gpu *g, const struct run_place *p)
+{
+	const struct run_task *t = p->task;
+	uint64_t taken_mib = 0;
+
+	for (uint32_t i = 0; i < run_gpu_started(g); i++) {
+		const struct run_task *r = g->running[i];
+		const uint32_t given_mib = hes_job_memory_mib(r->job);
+
+		taken_mib += r->most_mib > given_mib ? r->most_mib : given_mib;
+		if (!r->mps_daemon || !r->unknown || r->place->user != p->user ||
+		    r->clock.trying_mhz)
+			return false;
+	}
+	return p->state == RUN_WAITING && t->unknown && !t->charged && !t->co_failures &&
+	       taken_mib + (hes_job_memory_mib(t->job) ? hes_job_memory_mib(t->job)
+						       : g->queue.memory_mib / 2) <=
+		       g->queue.memory_mib;
+}
+
+static void set_invite(struct run_job_sets *s, struct run_gpu *g)
+{
+	struct run_learner *l = s->learner;
+	uint32_t kinds[HES_MAX_SHARING], n = set_kinds(l, g, kinds);
+	struct learn_alone own;
+
+	if (!g->mps.on || !n || n == HES_MAX_SHARING || l->q->plan->power_cap_mw || g->trial.open ||
+	    !set_shows_progress(g) || n != run_gpu_started(g) ||
+	    (n == 1 && !own_of(s, g->running[0], &own)))
+		return;
+	run_learner_work(l);
+	for (size_t i = g->queue.over; i < g->queue.n; i++) {
+		struct run_place *p = &g->queue.v[i];
+		long kind;
+
+		if (p->state != RUN_WAITING)
+			continue;
+		kind = task_may_join(g, p) && learn_may(&l->account, INVITE_S)
+			       ? run_learner_kind(l, p->task)
+			       : -1;
+		if (kind < 0)
+			return;
+		kinds[n] = (uint32_t)kind;
+		if (learn_is_refused(&l->refusals, 0, kinds, n + 1))
+			continue;
+		p->invited = g->set.invited = true;
+		return;
+	}
+}
+
+void run_learn_set(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+{
+	const struct hes_run_request *q = s->learner->q;
+
+	if (!s->learner->prefer || !q->replan || q->waiting_stay || g->lost)
+		return;
+	if (!set_is_same(g)) {
+		if (g->n_held)
+			run_release_all(s->holder, g, "its co-runners have changed");
+		set_begin(g, now);
+	}
+	if (g->set.state == RUN_SET_NEW && !g->n_held)
+		set_choose(s, g, now);
+	else if (g->set.state == RUN_SET_ALONE)
+		set_measure(s, g, now);
+	else if (g->set.state == RUN_SET_WATCHED)
+		set_watch(s, g);
+	else if (g->set.state == RUN_SET_NONE || g->set.state == RUN_SET_KEPT)
+		set_invite(s, g);
+}
