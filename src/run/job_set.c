@@ -165,6 +165,8 @@ static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		from_us = from_us > g->running[i]->hold.since_us + DRAIN_US
 				  ? from_us
 				  : g->running[i]->hold.since_us + DRAIN_US;
+	if (now < from_us)
+		run_observe_disturb(t);
 	if (!run_observe_window(t, from_us, &w))
 		return;
 	w.clock_mhz = hes_gpu_type_clock(g->planned->type, w.clock_mhz);
