@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare run: what jobs teach while they work, in the lab: their clocks, what experiments cost, and
-# what the report says where nothing can be tried.
+# heshare run: what jobs teach while they work, in the lab: their clocks and their co-runners, what
+# experiments cost, and what the report says where nothing can be tried.
 
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
@@ -68,4 +68,57 @@ joules_sum() {
 	run -0 --separate-stderr lab heshare run mute.csv --explore 50
 	[[ "$output" == *"1 job showed no progress: no clock was tried with it."* ]]
 	[ "$(sqlite3 store.db 'SELECT max(clock_mhz) FROM attempts')" = 0 ]
+}
+
+# pair WORKLOAD BATCH N WORKLOAD BATCH N: two jobs in pair.csv that nobody knows, the first one longer.
+pair() {
+	local name
+	{
+		echo workload,batch_size,iterations,memory_mib,command
+		for name in neta netb; do
+			printf '#!/bin/sh\nexec vgpu-task --workload %s --batch %d --iterations "$1" --every .2\n' "$1" "$2" >"$name.sh"
+			printf '%s,%d,%d,14000,./%s.sh %d\n' "$name" "$2" "$3" "$name" "$3"
+			shift 3
+		done
+	} >pair.csv
+	chmod +x net?.sh
+}
+
+# Time of an act of the last run that is like $1, in seconds.
+act_s() {
+	sqlite3 store.db "SELECT at_us * 1e-6 FROM acts WHERE what LIKE '$1' ORDER BY id DESC LIMIT 1"
+}
+
+@test "a planned pair with four times the expected interference is found and separated within 30 s of work" {
+	pair resnet50 64 10000 vgg16 32 10000
+	SPEED=50 run -0 lab heshare run pair.csv --explore 0
+	SPEED=20 FAULT=0:interference=x4 run -0 --separate-stderr lab heshare run pair.csv --json
+	jq -e '.jobs_done == 2 and all(.jobs[]; .sm_pct < 100)' <<<"$output"
+	# Both had run since the first second.
+	hold=$(act_s 'hold the job: it does worse with its co-runners than in turns')
+	[ -n "$hold" ] && [ "${hold%.*}" -lt 30 ]
+	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what LIKE 'let the job go on: %'")" = 1 ]
+	jq -e '.learning | .experiments == 1 and .took_s > 0 and .energy_j > 0 and .iterations > 0
+		and (.notes[0] | test("together do 0[.][0-9]+ times the work of turns, .*: separated"))' <<<"$output"
+	joules_sum pair.run/report.json
+	# The set is in the store, as it was measured.
+	[ "$(sqlite3 store.db "SELECT count(*) > 0 FROM samples WHERE co_runners <> ''")" = 1 ]
+}
+
+@test "unknown jobs: a pair that is better than turns is found; a worse one is separated and not tried again" {
+	pair resnet50 64 14000 vgg16 32 6000
+	FAULT=0:interference=x0 run -0 --separate-stderr lab heshare run pair.csv --explore 10 --json
+	jq -e '.jobs_done == 2 and all(.jobs[]; .attempts == 1) and ([.jobs[].start_s] | max < 60)
+		and (.learning.notes | any(test("together do [12][.][0-9]+ times the work of turns, .*: they stay together")))
+		and .learning.took_s < 0' <<<"$output"
+	joules_sum pair.run/report.json
+	# The newcomer was measured alone while the other was held.
+	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what = 'hold the job: job 2 is measured alone' AND job = '1'")" = 1 ]
+	[ "$(sqlite3 store.db "SELECT count(DISTINCT workload) FROM points WHERE clock_mhz = 0")" = 2 ]
+	rm store.db
+	tail -n 1 pair.csv >>pair.csv
+	FAULT=0:interference=x4 run -0 --separate-stderr lab heshare run pair.csv --explore 10 --json
+	jq -e '.jobs_done == 3 and .learning.energy_j > 0 and (.learning.notes | map(select(test(": separated"))) | length == 1)' <<<"$output"
+	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what LIKE 'hold the job: it does worse %'")" = 1 ]
+	[ "$(sqlite3 store.db "SELECT count(*) FROM attempts")" = 3 ]
 }
