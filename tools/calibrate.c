@@ -589,8 +589,24 @@ static int fit_gpus(struct fit *f)
 	return rc;
 }
 
-static bool has_pairs(const struct fit *f, const char *type)
+/* Whether a stage fits the interference of a type. */
+static bool in_a_stage(const char *type)
 {
+	for (size_t i = 0; i < COUNT(stages); i++)
+		for (size_t k = 0; k < COUNT(stages[i].groups); k++) {
+			const struct group *g = &stages[i].groups[k];
+
+			if (g->kind && strcmp(g->kind, "gpu") == 0 &&
+			    fnmatch(g->pattern, type, 0) == 0 && strstr(g->params, "interference"))
+				return true;
+		}
+	return false;
+}
+
+static bool has_sharing(const struct fit *f, const char *type)
+{
+	if (in_a_stage(type))
+		return true;
 	for (size_t i = 0; i < f->o->n; i++)
 		if (f->o->v[i].series == HES_SERIES_GPU_PAIRS &&
 		    strcmp(f->o->v[i].at.gpu.name, type) == 0)
@@ -598,21 +614,21 @@ static bool has_pairs(const struct fit *f, const char *type)
 	return false;
 }
 
-/* Types without pairs of their own have the mean of those with some: the V100, for which nature's
- * constant stands, and the measured GPUs. */
+/* Types without jobs that share have the mean of those with some: the V100, for which nature's
+ * constant stands, those of stages, and the measured GPUs. */
 static void set_interference(struct fit *f)
 {
 	double sum = 0, n = 1;
 
 	for (size_t i = 0; i < f->m->n_gpus; i++)
-		if (has_pairs(f, f->m->gpus[i].type)) {
+		if (has_sharing(f, f->m->gpus[i].type)) {
 			sum += log(f->m->gpus[i].interference);
 			n++;
 		}
 	for (size_t i = 0; n > 1 && i < f->m->n_gpus; i++) {
 		struct hes_gpu_physics *p = &f->m->gpus[i];
 
-		if (strncmp(p->type, "V100", 4) && !is_final(p->origin))
+		if (strncmp(p->type, "V100", 4) && !in_a_stage(p->type) && !is_final(p->origin))
 			p->interference = round_digits(exp(sum / n));
 	}
 }

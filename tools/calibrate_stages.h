@@ -79,6 +79,7 @@
 	    { "workload", "mobilenetv2", PARVA_DEPTHWISE },
 	    { "workload", "vgg1[69]", PARVA },
 	    { "workload", "bert-large", PARVA_BERT },
+	    { "gpu", "A100-SXM-80", "interference:.1:30" },
 	    { "nature", "", "host_sharpness:1:20" } } },
 	{ "bert",
 	  6,

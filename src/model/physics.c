@@ -49,7 +49,7 @@ struct state {
 	 * SMs), ... */
 	double compute_s, memory_s, gpu_s, iteration_s, traffic_gb;
 	/* ... and the fractions of its time in which co-runners meet it. */
-	double waiting, busy, serving;
+	double waiting, busy, running, serving;
 };
 
 struct gpu {
@@ -123,6 +123,7 @@ static void prepare(const struct hes_model *m, const struct gpu *b, const struct
 /* The load of a job's co-runners, as means over time. */
 struct pressure {
 	double sms;      /* SMs that their kernels occupy or wait for */
+	double running;  /* ... those that they occupy */
 	double kernel_s; /* their mean kernel, by SMs; 0: no kernels are counted */
 	double draw;     /* part of the bandwidth they draw */
 	double busy;     /* how many of them have work on the GPU */
@@ -158,6 +159,7 @@ static struct pressure pressure_on(const struct gpu *b, size_t i)
 		if (j == i)
 			continue;
 		o.sms += s->busy * s->sms;
+		o.running += s->running * s->sms;
 		if (s->kernels > 0) {
 			counted += s->busy * s->sms;
 			o.kernel_s += s->busy * s->sms * running_s(s) / s->kernels;
@@ -176,10 +178,12 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 {
 	const struct hes_nature *k = b->nature;
 	double squeeze = fmax(1, (s->sms + o->sms) / b->sms);
-	double drawn = s->draw / squeeze + o->draw; /* by all at the same instant */
+	double room = fmax(0, b->sms - s->sms);
+	/* At the same instant: co-runners draw while they run, and that is on the SMs left to them.
+	 */
+	double draw = o->running > room ? o->draw * room / o->running : o->draw;
 	double queue =
-		fmax(1 + b->p->interference * k->transfer_interference * fmax(0, drawn - s->draw),
-		     drawn);
+		fmax(1 + b->p->interference * k->transfer_interference * draw, s->draw + draw);
 	double miss = s->set_mib > 0 ? s->set_mib / (s->set_mib + b->l2_mib) : 1;
 	double serial = s->items_s + s->copy_s * (1 + k->transfer_interference * o->busy) +
 			s->sync_s * (1 + k->host_interference * o->serving);
@@ -194,6 +198,7 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 	paced += s->items_s + s->copy_s + s->sync_s;
 	s->waiting = s->memory_s / paced;
 	s->busy = s->gpu_s / paced;
+	s->running = running_s(s) / paced;
 }
 
 /*

@@ -215,11 +215,10 @@ TEST(a_co_runner_never_speeds_up_a_job)
 }
 
 /*
- * Above 100 %, a power limit can let the clock rise. Jobs that take turns also draw less at the
- * same instant (8), which is more than turns cost in few sets: an error of the model, kept within
- * bounds.
+ * Above 100 %, a power limit can let the clock rise. A newcomer can also slow down others that the
+ * job waits for, in few sets by more than it costs itself.
  */
-TEST(where_shares_exceed_the_gpu_few_co_runners_speed_up_a_job_beyond_its_clock)
+TEST(where_shares_exceed_the_gpu_hardly_any_co_runner_speeds_up_a_job_beyond_its_clock)
 {
 	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 	struct hes_rng rng;
@@ -238,17 +237,17 @@ TEST(where_shares_exceed_the_gpu_few_co_runners_speed_up_a_job_beyond_its_clock)
 						       fmax(1, now.clock_mhz / clock)
 					     : 1;
 
-			if (ratio > 1.35)
+			if (ratio > 1.1)
 				fail_msg("%s on %s: %g times as fast with co-runner %s",
 					 r[0].workload->name, g->name, ratio,
 					 r[n - 1].workload->name);
 			joins += n > 1;
-			faster += ratio > 1.05;
+			faster += ratio > 1.01;
 			before = rates[0].iterations_per_s;
 			clock = now.clock_mhz;
 		}
 	}
-	assert_true(faster < joins / 400);
+	assert_true(faster < joins / 500);
 }
 
 #define NO_LIMIT_MW 10000000
