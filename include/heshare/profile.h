@@ -110,6 +110,8 @@ struct hes_load {
 			   */
 	double syncing;   /* part of serial that is synchronisation */
 	double saved;     /* part of dram_busy that a larger L2 would save */
+	double wide; /* part of the SMs that kernels occupy; 0: this and the next are unknown */
+	double kernel_us;      /* ... times the mean kernel's length */
 	uint32_t predicted_mw; /* power_mw if it is predicted, one co-runner joining after another;
 				  0: it is measured */
 };

@@ -520,4 +520,6 @@ void hes_load_join(struct hes_load *load, const struct hes_load *more)
 	load->computing += more->computing;
 	load->syncing += more->syncing;
 	load->saved += more->saved;
+	load->wide += more->wide;
+	load->kernel_us += more->kernel_us;
 }

@@ -243,7 +243,7 @@ static int learn(struct observation *v, size_t n, const struct hes_regressor_opt
 	if (!rc)
 		constants_settle(&p->constants);
 	for (size_t i = 0; i < n && !rc; i++)
-		observation_predict_load(&p->constants, &v[i]);
+		observation_predict_load(&p->constants, &v[i], NULL);
 	if (rc)
 		hes_fail(err, rc, "out of memory for %zu samples", n);
 	else
@@ -398,7 +398,7 @@ void predictor_predict(const struct hes_predictor *p, const struct query *q,
 
 void predictor_set_load(const struct hes_predictor *p, struct observation *o)
 {
-	observation_predict_load(&p->constants, o);
+	observation_predict_load(&p->constants, o, NULL);
 	for (size_t i = 0; i < o->n_named; i++)
 		o->co_runners.unseen_distance +=
 			range_unseen_distance(&p->range, o->query.gpu, &o->named[i].solo);

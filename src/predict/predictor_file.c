@@ -13,7 +13,7 @@
 #include "trees/regressor_file.h"
 
 #define NOUN      "predictor"
-#define VERSION   5
+#define VERSION   6
 #define MAX_NAMES 100000
 
 static void put_names(struct model_writer *b, const char (*names)[HES_NAME_MAX], uint32_t n)

@@ -37,7 +37,7 @@ setup_file() {
 	run "$HESHARE" train "$LAB" --json
 	[ "$status" -eq 0 ]
 	jq -e '.trees > 0 and .rows == {fit: 750, test: 250}' <<<"$output"
-	jq -e '[.outputs.time, .outputs.power] | all(.abs_error_pct < 4.2 and .rel_error_pct < 7 and .r2 > 0.98 and .mae > 0)' <<<"$output"
+	jq -e '[.outputs.time, .outputs.power] | all(.abs_error_pct < 3.1 and .rel_error_pct < 3.91 and .r2 > 0.98 and .mae > 0)' <<<"$output"
 	jq -e '.fit_s > 0 and .predict.one_row_us > 0 and .predict.rows_per_s > 0' <<<"$output"
 }
 

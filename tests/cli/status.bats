@@ -27,6 +27,7 @@ setup_file() {
 	# Planned times are stretched: a job's time limit follows from its planned time, and a
 	# second of the lab is short.
 	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 --json |
+		jq '.gpus[].batches[] |= (.clock_mhz = ([.clock_mhz, 1125] | min) | del(.unlocked))' |
 		stretch >open.json
 	"$HESHARE" plan jobs.csv -f two.yaml --policy heshare --json | stretch >batches.json
 	# With a clock that is locked: its unlocking shows that a GPU's queue is over.

@@ -23,7 +23,7 @@ static int set_up(void **state)
 		return -1;
 	/* Every other sample's co-runners are known by name, the others by their sums. */
 	for (size_t i = 0; i < seen.n; i += 2)
-		observation_predict_load(&assumed, &seen.v[i]);
+		observation_predict_load(&assumed, &seen.v[i], NULL);
 	return 0;
 }
 

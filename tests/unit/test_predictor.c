@@ -65,15 +65,13 @@ TEST(errors_are_those_of_table_v)
 
 TEST(the_papers_errors_are_reached_on_modelled_gpus)
 {
-	struct hes_samples fit = { .v = lab.samples.v, .n = 750 },
-			   test = { .v = lab.samples.v + 750, .n = 250 };
+	struct hes_samples fit = { lab.samples.v, 750, &lab.profiles },
+			   test = { lab.samples.v + 750, 250, &lab.profiles };
 	struct hes_accuracy time, power;
 	struct hes_predictor *p = train(&fit, (struct hes_train_options){ .seed = 1 });
 
 	errors_of(p, &test, &time, &power);
-	/* HeShare's 3.91 and 3.10 %, but for the relative error of times: since the model knows how
-	 * far co-runners interfere on an H100, it varies more. */
-	assert_true(time.rel_error < 0.046 && time.abs_error < 0.0310);
+	assert_true(time.rel_error < 0.0391 && time.abs_error < 0.0310);
 	assert_true(power.rel_error < 0.0391 && power.abs_error < 0.0310);
 	hes_predictor_free(p);
 }
@@ -108,7 +106,7 @@ static double error_with_co_runners(bool named)
 /* Who reads no meter while jobs share loses little. */
 TEST(named_co_runners_predict_power_about_as_well_as_a_meter)
 {
-	assert_true(error_with_co_runners(true) < 1.2 * error_with_co_runners(false));
+	assert_true(error_with_co_runners(true) < 1.1 * error_with_co_runners(false));
 }
 
 /* A GPU on which co-runners cost half as much again as the model says. */
@@ -131,8 +129,9 @@ static double missed(const struct hes_predictor *p, struct hes_sample *v, size_t
 	struct hes_estimate said[200];
 	double sum = 0;
 
-	assert_int_equal(
-		hes_predict_samples(p, &(struct hes_samples){ v, n, NULL }, &lab.c, said, NULL), 0);
+	assert_int_equal(hes_predict_samples(p, &(struct hes_samples){ v, n, &lab.profiles },
+					     &lab.c, said, NULL),
+			 0);
 	for (size_t i = 0; i < n; i++)
 		sum += log(v[i].iteration_us / said[i].iteration_us);
 	return sum / (double)n;
@@ -141,7 +140,7 @@ static double missed(const struct hes_predictor *p, struct hes_sample *v, size_t
 TEST(measured_samples_move_the_prior_from_the_first_on_and_intervals_hold_them)
 {
 	static const size_t many[] = { 0, 1, 16, 64 };
-	const struct hes_samples prior = { .v = lab.samples.v, .n = 300 };
+	const struct hes_samples prior = { lab.samples.v, 300, &lab.profiles };
 	struct hes_sample v[1000];
 	size_t n = measured_samples(v), held = n - 100;
 	double last = log(1.5) + 0.05, off;
@@ -151,12 +150,12 @@ TEST(measured_samples_move_the_prior_from_the_first_on_and_intervals_hold_them)
 	for (size_t i = 0; i < 4; i++) {
 		struct hes_coverage c;
 
-		p = train(&(struct hes_samples){ .v = v, .n = many[i] },
+		p = train(&(struct hes_samples){ v, many[i], &lab.profiles },
 			  (struct hes_train_options){ .seed = 1, .prior = &prior });
 		off = missed(p, v + held, 100);
 		assert_true(off < last);
 		last = off;
-		c = coverage_of(p, &(struct hes_samples){ v + held, 100, NULL });
+		c = coverage_of(p, &(struct hes_samples){ v + held, 100, &lab.profiles });
 		/* Modelled errors of 5 % hold none of them. */
 		assert_true(many[i] < 16 ? many[i] || c.time < 0.1 : c.time > 0.8);
 		hes_predictor_free(p);
@@ -165,7 +164,7 @@ TEST(measured_samples_move_the_prior_from_the_first_on_and_intervals_hold_them)
 	/* The same 64 samples with a standard error of 20 % each move it less. */
 	for (size_t i = 0; i < 64; i++)
 		v[i].time_se = 0.2;
-	p = train(&(struct hes_samples){ .v = v, .n = 64 },
+	p = train(&(struct hes_samples){ v, 64, &lab.profiles },
 		  (struct hes_train_options){ .seed = 1, .prior = &prior });
 	off = missed(p, v + held, 100);
 	assert_true(off > last + 0.1 && off < log(1.5));
@@ -210,8 +209,8 @@ TEST(points_of_an_h100_lessen_the_errors_of_the_others_and_intervals_hold_them)
 				 0);
 		assert_int_equal(hes_estimates_cover(&samples, said[i], 0.9, &cover[i], NULL), 0);
 	}
-	assert_true(time[0].rel_error > 0.05 && time[1].rel_error < 0.05);
-	assert_true(power[0].rel_error > 0.1 && power[1].rel_error < 0.06);
+	assert_true(time[0].rel_error > 0.04 && time[1].rel_error < 0.04);
+	assert_true(power[0].rel_error > 0.1 && power[1].rel_error < 0.05);
 	assert_true(cover[0].time < 0.7 && cover[0].power < 0.5);
 	assert_true(cover[1].time >= 0.85 && cover[1].power >= 0.85);
 	hes_predictor_free(p);
@@ -513,10 +512,10 @@ TEST(a_file_of_another_version_or_with_other_features_says_so)
 
 	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
 	v = slurp(&n);
-	v[18] = '6';
+	v[18] = '7';
 	spit(v, n);
-	refuse("version 6 of predictor files, this program reads 5; a newer heshare wrote it");
-	v[18] = '5';
+	refuse("version 7 of predictor files, this program reads 6; a newer heshare wrote it");
+	v[18] = '6';
 	at = memmem(v, n, "sm_share", 8);
 	assert_non_null(at);
 	memcpy(at, "sm_shard", 8);

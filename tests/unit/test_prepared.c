@@ -102,7 +102,8 @@ static void check_load(const struct hes_load *x, const struct hes_load *y)
 	assert_true(near(x->solo_clock_mhz, y->solo_clock_mhz) &&
 		    near(x->unseen_distance, y->unseen_distance));
 	assert_true(near(x->computing, y->computing) && near(x->syncing, y->syncing) &&
-		    near(x->saved, y->saved));
+		    near(x->saved, y->saved) && near(x->wide, y->wide) &&
+		    near(x->kernel_us, y->kernel_us));
 }
 
 static struct hes_setting draw_setting(struct hes_rng *rng, const struct hes_gpu_type *g)

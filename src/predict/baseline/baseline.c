@@ -74,6 +74,13 @@ static struct crowd crowd_of(const struct constants *k, const struct hes_load *o
 	};
 	double l2 = lesser(o->l2_util / n, 0.95);
 
+	c.wide = o->wide > 0 ? k->shared[SM_SCALE] * o->wide : c.sm_busy;
+	if (o->wide > 0) {
+		c.sms = lesser(c.wide / greater(c.busy_sum, MIN_BUSY), 1);
+		c.kernel_us = o->kernel_us / o->wide;
+	} else if (known && o->iterations_per_s > 0) {
+		c.kernel_us = 1e6 * c.busy_sum / o->iterations_per_s / k->shared[KERNELS];
+	}
 	c.sets = k->shared[SET_SCALE] * (known ? o->l2_sets : n * l2 / (1 - l2));
 	split_crowd(k, o, &c);
 	return c;
@@ -127,6 +134,7 @@ static void split_host(struct base_task *t)
 	t->launch_us = t->k.workload[HOST_PART] *
 		       (t->task->least_us > 0 ? t->task->least_us : SHORTEST_US);
 	t->gap_us = k[GAP_PART] * t->launch_us;
+	t->kernels = t->launch_us / t->k.workload[ISSUE_US];
 	paced = smooth_max(t->k.host, k[HOST_SHARPNESS], t->launch_us,
 			   t->busy * t->solo_us + t->gap_us);
 	serial = greater(t->solo_us - paced, MIN_SERIAL * t->solo_us);
@@ -191,10 +199,20 @@ struct state baseline_state(const struct base_task *t, const struct base_setting
 	if (co_runners->jobs)
 		s.crowd = crowd_of(&t->k, co_runners);
 	share_cache(&s);
-	queue = greater(1 + t->k.shared[DRAM_CROWD] * s.crowd.dram, b->draw + s.crowd.dram);
+	queue = greater(1 + t->k.type[DRAM_CROWD] * s.crowd.dram, b->draw + s.crowd.dram);
 	s.memory_us = t->memory_part * t->solo_us * s.traffic / b->draw * queue;
 	s.serial_us = t->sync_us * (1 + t->k.shared[SYNC_CROWD] * s.crowd.serving);
 	return s;
+}
+
+double crowd_wait_with(const struct state *s, double wide, double task_wide, double task_kernel_us)
+{
+	const struct crowd *c = &s->crowd;
+	double all = wide + task_wide, kernels = 1;
+
+	if (c->kernel_us > 0 && all > 0)
+		kernels = (wide + task_wide * task_kernel_us / c->kernel_us) / all;
+	return crowd_wait(s, c->sms, all, kernels);
 }
 
 struct iteration baseline_iteration(const struct state *s, double mhz)
@@ -203,26 +221,33 @@ struct iteration baseline_iteration(const struct state *s, double mhz)
 	const struct crowd *c = &s->crowd;
 	const double *k = t->k.shared;
 	double slowed = s->b->clock_mhz / mhz, others = c->n > 1 ? (c->n - 1) / c->n : 0,
-	       rest = c->sm_busy * others;
+	       rest = c->sm_busy * others, wide = c->wide;
 	struct iteration it = { .crowd_sms = c->sm_busy };
 	double busy_sum = c->busy_sum, compute_us = s->b->compute_us * t->solo_mhz / mhz;
 
 	for (int round = 0;; round++) {
-		double gpu, longer, rate, copy_us = t->copy_us * (1 + k[COPY_CROWD] * busy_sum);
+		double gpu, gpu_of_each, longer, rate, wait;
+		double copy_us = t->copy_us * (1 + k[COPY_CROWD] * busy_sum);
 
-		it.compute_us = compute_us * crowd_squeeze(s, s->b->sms, it.crowd_sms, 1);
+		it.compute_us = compute_us * crowd_longer(s, it.crowd_sms, 1);
 		gpu = it.compute_us + s->memory_us + t->gap_us;
+		it.kernel_us = gpu / t->kernels;
+		gpu *= 1 + crowd_wait(s, s->b->sms, wide,
+				      c->kernel_us > 0 ? c->kernel_us / it.kernel_us : 1);
 		it.us = smooth_max(t->k.host, k[HOST_SHARPNESS], t->launch_us, gpu) * t->fit +
 			s->serial_us + copy_us;
 		it.gpu_us = gpu * t->fit;
 		it.compute_us *= t->fit;
 		if (round == CROWD_ROUNDS || c->n < 1)
 			return it;
-		longer = crowd_squeeze(s, c->sms, it.compute_us / it.us * s->b->sms + rest, 1) *
-			 slowed;
-		rate = 1 / (crowd_paced(s, longer, c->misses) + c->serial);
-		busy_sum = c->n * (c->computing * longer + (c->busy - c->computing) * c->misses) *
-			   rate;
+		longer = crowd_longer(s, it.compute_us / it.us * s->b->sms + rest, 1) * slowed;
+		wait = crowd_wait_with(s, wide * others, it.gpu_us / it.us * s->b->sms,
+				       it.kernel_us);
+		gpu_of_each =
+			(c->computing * longer + (c->busy - c->computing) * c->misses) * (1 + wait);
+		rate = 1 / (crowd_paced(s, longer, c->misses, wait) + c->serial);
+		busy_sum = c->n * gpu_of_each * rate;
+		wide = busy_sum * c->sms;
 		it.crowd_sms = c->sm_busy * longer * rate;
 		rest = it.crowd_sms * others;
 	}
@@ -284,6 +309,8 @@ void baseline_join(const struct base_task *t, const struct base_setting *b,
 	load->busy += it.gpu_us / it.us;
 	load->computing += it.compute_us / it.us;
 	load->sm_busy += it.compute_us / it.us * b->sms;
+	load->wide += it.gpu_us / it.us * b->sms;
+	load->kernel_us += it.gpu_us / it.us * b->sms * it.kernel_us;
 	load->dram_busy += draws;
 	load->saved += draws * t->saved;
 	load->l2_sets += it.gpu_us / it.us * t->set;

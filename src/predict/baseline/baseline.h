@@ -16,7 +16,6 @@ enum shared_constant {
 	WIDTH_SHARPNESS, /* how sharply a share bends into the SMs that a task can use */
 	HOST_SHARPNESS,  /* ... launching into the GPU's work, of which the longer counts */
 	L2_CROWD,        /* slowdown of computing when co-runners compute on all SMs */
-	DRAM_CROWD,      /* slowdown of memory phases when co-runners use all of the bandwidth */
 	COPY_CROWD,      /* slowdown of copies for each busy co-runner */
 	SYNC_CROWD,      /* slowdown of synchronisation for each co-runner that synchronises */
 	MISS_GROWTH,     /* growth of traffic with the misses caused by co-runners' working sets */
@@ -32,7 +31,10 @@ enum shared_constant {
 	CROWD_TRUST,     /* ... of the summed profiles of several co-runners */
 	NAMED_TRUST,     /* ... of one co-runner that is known by name */
 	CHAIN_TRUST,     /* ... of several, each predicted with those before it */
-	SYNC_S, /* synchronisation per iteration of a co-runner that is known only by sums */
+	SYNC_S,      /* synchronisation per iteration of a co-runner that is known only by sums */
+	KERNELS,     /* of an iteration of a co-runner that is known only by sums */
+	KERNEL_WAIT, /* part of the wait for SMs that is for co-runners' kernels, whatever the
+			length of one's own */
 	SHARED_CONSTANTS
 };
 
@@ -48,6 +50,7 @@ enum type_constant {
 	VOLTAGE_BEND,  /* exponent of the rise from there */
 	POWER_SCALE,   /* co-runners' dynamic power / that of their profiles */
 	LIMITER_S,     /* time over which the power limit is held */
+	DRAM_CROWD,    /* slowdown of memory phases when co-runners use all of the bandwidth */
 	TYPE_CONSTANTS
 };
 
@@ -57,6 +60,7 @@ enum workload_constant {
 		      work */
 	SYNC_US,   /* one synchronisation per iteration, with the GPU idle */
 	FIXED_MB,  /* traffic of an iteration that no cache saves: weights */
+	ISSUE_US,  /* launch time of a kernel */
 	WORKLOAD_CONSTANTS
 };
 
@@ -81,6 +85,7 @@ struct base_task {
 	double set;                       /* its working set while it is busy, in L2 capacities */
 	double saved;                     /* part of the traffic that L2 can save */
 	double launch_us, gap_us;
+	double kernels;          /* of an iteration */
 	double sync_us, copy_us; /* nobody there */
 	double off_gpu;          /* part of the solo iteration */
 	double fit;       /* factor that makes launching and GPU work fit into the solo iteration */

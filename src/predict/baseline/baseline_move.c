@@ -28,7 +28,7 @@ struct reach {
 
 static const struct reach shared_reach[SHARED_CONSTANTS] = {
 	[WIDTH_SHARPNESS] = { ALL, false }, [HOST_SHARPNESS] = { BY_POWERS, false },
-	[L2_CROWD] = { ITERATION, true },   [DRAM_CROWD] = { STATE, true },
+	[L2_CROWD] = { ITERATION, true },   [KERNEL_WAIT] = { ITERATION, true },
 	[COPY_CROWD] = { ITERATION, true }, [SYNC_CROWD] = { STATE, true },
 	[MISS_GROWTH] = { STATE, true },    [SET_SCALE] = { STATE, true },
 	[GAP_PART] = { HOST, false },       [SM_SCALE] = { STATE, true },
@@ -36,7 +36,7 @@ static const struct reach shared_reach[SHARED_CONSTANTS] = {
 	[CO_RUNNER_DRAM] = { POWER, true }, [HELD_SCALE] = { POWER, true },
 	[POWER_TRUST] = { POWER, true },    [CROWD_TRUST] = { POWER, true },
 	[NAMED_TRUST] = { POWER, true },    [CHAIN_TRUST] = { POWER, true },
-	[SYNC_S] = { STATE, true },
+	[SYNC_S] = { STATE, true },         [KERNELS] = { STATE, true },
 };
 
 static const struct reach type_reach[TYPE_CONSTANTS] = {
@@ -45,12 +45,14 @@ static const struct reach type_reach[TYPE_CONSTANTS] = {
 	[STALL] = { OWN, false },        [VOLTAGE_FLOOR] = { OWN, false },
 	[KNEE] = { OWN, false },         [VOLTAGE_BEND] = { OWN, false },
 	[POWER_SCALE] = { POWER, true }, [LIMITER_S] = { POWER, false },
+	[DRAM_CROWD] = { STATE, true },
 };
 
 static const struct reach workload_reach[WORKLOAD_CONSTANTS] = {
 	[HOST_PART] = { HOST, false },
 	[SYNC_US] = { HOST, false },
 	[FIXED_MB] = { HOST, false },
+	[ISSUE_US] = { HOST, true },
 };
 
 /* The outputs from which constants are moved. */

@@ -10,13 +10,15 @@
 /** All co-runners as their mean. Parts of time refer to an iteration of each alone. */
 struct crowd {
 	double n;
-	double sms;       /* SMs that each may use, mean */
+	double sms;       /* SMs that each uses while it is busy, mean */
 	double busy;      /* part of the time with a kernel running */
 	double computing; /* ... that SMs compute; the rest of busy waits for memory */
 	double serial;    /* ... that it copies or synchronises */
 	double sync;      /* ... that it synchronises */
 	double launch;    /* ... that launching would take if it did not overlap */
 	double sm_busy;   /* SMs that compute for them */
+	double wide;      /* SMs that their kernels occupy */
+	double kernel_us; /* their mean kernel, by SMs; 0: unknown */
 	double dram;      /* bandwidth they use while the task runs */
 	double misses;    /* their traffic with the task / without it */
 	double sets;      /* their working sets, of the L2 */
@@ -40,6 +42,7 @@ struct iteration {
 	double us;
 	double gpu_us; /* with a kernel running */
 	double compute_us;
+	double kernel_us; /* mean kernel */
 	double crowd_sms; /* SMs that co-runners compute on meanwhile */
 };
 
@@ -91,21 +94,30 @@ struct moment baseline_fit_clock(const struct state *s, const struct watts *w, s
 /** Power, and time where the limit lowers the clock. */
 struct baseline baseline_powered(const struct state *s);
 
-/** How much longer a co-runner computes when @others compute on a part of the SMs, too. */
-static inline double crowd_squeeze(const struct state *s, double sms, double others, double crowd)
+/** How much longer a job computes when @others compute on a part of the SMs, too. */
+static inline double crowd_longer(const struct state *s, double others, double crowd)
 {
-	return greater(1, sms + others) *
-	       (1 + crowd * s->t->k.shared[L2_CROWD] * lesser(1, others));
+	return 1 + crowd * s->t->k.shared[L2_CROWD] * lesser(1, others);
 }
 
-/** An iteration of a mean co-runner without its work off the GPU, when computing takes @longer and
- * memory @queue. */
-static inline double crowd_paced(const struct state *s, double longer, double queue)
+/** What a job waits for SMs, of the time of its own kernels, when @others occupy a part of the SMs
+ * besides its own @sms. @param kernels  co-runners' mean kernel, of its own */
+static inline double crowd_wait(const struct state *s, double sms, double others, double kernels)
+{
+	return greater(0, sms + others - 1) * (1 + s->t->k.shared[KERNEL_WAIT] * (kernels - 1));
+}
+
+/** ... of a mean co-runner, with the task occupying SMs with kernels. */
+double crowd_wait_with(const struct state *s, double wide, double task_wide, double task_kernel_us);
+
+/** An iteration of a mean co-runner without its work off the GPU, when computing takes @longer,
+ * memory @queue, and it waits. */
+static inline double crowd_paced(const struct state *s, double longer, double queue, double wait)
 {
 	const struct crowd *c = &s->crowd;
 
 	return smooth_max(s->t->k.host, s->t->k.shared[HOST_SHARPNESS], c->launch,
-			  c->computing * longer + (c->busy - c->computing) * queue);
+			  (c->computing * longer + (c->busy - c->computing) * queue) * (1 + wait));
 }
 
 /** ... its work off the GPU, when so many others are @busy and synchronise. */

@@ -65,7 +65,7 @@ static double others_profiled(const struct state *s, const struct watts *w)
 	double moving = o->solo_power_mw * 1e-3 - w->context * at_solo * o->pace - dram;
 
 	slow += k[COPY_CROWD] * o->serial / c->n * c->busy_sum * (c->n - 1) / c->n; /* copies */
-	slow *= 1 + k[DRAM_CROWD] * k[CO_RUNNER_DRAM] * c->dram * (c->n - 1) / c->n;
+	slow *= 1 + s->t->k.type[DRAM_CROWD] * k[CO_RUNNER_DRAM] * c->dram * (c->n - 1) / c->n;
 	return (s->t->k.type[POWER_SCALE] * greater(moving, 0) * s->b->switching / requested *
 			solo / at_solo +
 		dram) /
@@ -82,11 +82,11 @@ static void find_others(const struct state *s, struct watts *w)
 	const double *k = s->t->k.shared;
 	double before = o->power_mw * 1e-3, awake = w->context * s->b->switching,
 	       room = w->limit - w->idle - awake;
-	double held, estimate = 0, trust = 0;
+	double held, estimate = 0, trust = 0, others = (s->crowd.n - 1) / s->crowd.n;
 	bool several = s->crowd.n > 1;
 
-	w->others_longer =
-		crowd_squeeze(s, s->crowd.sms, s->crowd.sm_busy * (s->crowd.n - 1) / s->crowd.n, 1);
+	w->others_longer = crowd_longer(s, s->crowd.sm_busy * others, 1) *
+			   (1 + crowd_wait_with(s, s->crowd.wide * others, 0, 0));
 	w->others = greater(before - w->idle - awake, 0);
 	w->others_dram =
 		w->dram * s->t->k.type[REACH] * (o->pace > 0 ? o->dram_busy : o->dram_util);
@@ -114,7 +114,8 @@ static double crowd_alone(const struct state *s)
 	double others = (c->n - 1) / c->n, rest = c->sm_busy * others,
 	       crowd = s->t->k.shared[CO_RUNNER_CROWD];
 
-	return crowd_paced(s, crowd_squeeze(s, c->sms, rest, crowd), 1) +
+	return crowd_paced(s, crowd_longer(s, rest, crowd), 1,
+			   crowd_wait_with(s, c->wide * others, 0, 0)) +
 	       crowd_serial(s, c->busy_sum * others, c->serving * others);
 }
 
@@ -145,11 +146,13 @@ static double crowd_slowdown(const struct state *s, const struct watts *w,
 	double task = it->compute_us / it->us * s->b->sms;
 	double draws = s->t->memory_part * s->t->solo_us * s->traffic / it->us;
 	double others = (c->n - 1) / c->n, rest = c->sm_busy * others;
-	double queue = c->misses * (1 + k[DRAM_CROWD] * k[CO_RUNNER_DRAM] * draws);
+	double queue = c->misses * (1 + s->t->k.type[DRAM_CROWD] * k[CO_RUNNER_DRAM] * draws);
 	double with = crowd_paced(s,
-				  crowd_squeeze(s, c->sms, rest + task, k[CO_RUNNER_CROWD]) *
+				  crowd_longer(s, rest + task, k[CO_RUNNER_CROWD]) *
 					  s->b->clock_mhz / mhz,
-				  queue) +
+				  queue,
+				  crowd_wait_with(s, c->wide * others,
+						  it->gpu_us / it->us * s->b->sms, it->kernel_us)) +
 		      crowd_serial(s, c->busy_sum * others + it->gpu_us / it->us,
 				   c->serving * others + s->t->off_gpu);
 

@@ -28,6 +28,7 @@
 #define LOCAL        (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define GENERAL      3.0 /* the prior of general workload constants is wider by this factor */
 #define GENERAL_TYPE 2.0
+#define MOST_NAMED   8 /* co-runners of a sample whose kernels' lengths are fitted, too */
 
 /*
  * Of a logarithm; weighs samples against priors. Co-runners' power from profiles has a larger error
@@ -37,7 +38,8 @@ static const double noise[OUTPUTS] = { 0.02, 0.02, 0.06 };
 
 /*
  * The residuals of one observation and their derivatives by its constants. The load of its named
- * co-runners is computed with the constants at the start of a step and stays fixed during the step.
+ * co-runners is computed with the constants at the start of a step and stays fixed during the step,
+ * but for the length of their kernels: how long a task waits depends on the ratio to its own.
  */
 struct row {
 	struct observation o; /* the row's own */
@@ -48,6 +50,11 @@ struct row {
 	double measured[OUTPUTS]; /* logarithms */
 	double r[OUTPUTS];        /* predicted - measured, in noises, flattened */
 	double d[OUTPUTS][LOCAL];
+	size_t n_kernels; /* named co-runners, or 0: the length of their kernels stays fixed */
+	struct {
+		size_t workload;
+		double us; /* of the load's kernel_us, for each us of ISSUE_US */
+	} kernels[MOST_NAMED];
 };
 
 /* The first unknown of each group. */
@@ -166,7 +173,7 @@ static void compare(struct row *row, const struct baseline_outputs *said, double
 	}
 }
 
-static void evaluate_row(const struct problem *p, struct row *row)
+static void evaluate(const struct problem *p, struct row *row)
 {
 	const struct constants k = constants_at(p->t, row->type, row->workload);
 	const struct baseline b = baseline_of(&k, &row->o.query);
@@ -174,6 +181,20 @@ static void evaluate_row(const struct problem *p, struct row *row)
 	double slope[OUTPUTS];
 
 	compare(row, &said, slope);
+}
+
+static double kernel_us_of(const struct problem *p, const struct row *row, size_t i)
+{
+	return row->kernels[i].us * p->t->workloads[row->kernels[i].workload].v[ISSUE_US];
+}
+
+static void evaluate_row(const struct problem *p, struct row *row)
+{
+	if (row->n_kernels)
+		row->o.co_runners.kernel_us = 0;
+	for (size_t i = 0; i < row->n_kernels; i++)
+		row->o.co_runners.kernel_us += kernel_us_of(p, row, i);
+	evaluate(p, row);
 }
 
 /* A small step from each constant, into its range. */
@@ -233,8 +254,8 @@ static void differentiate_row(const struct problem *p, struct row *row)
 
 /* Unknowns in rising order, and derivatives by them. */
 struct entries {
-	size_t index[2 * LOCAL], n;
-	double value[2 * LOCAL];
+	size_t index[2 * LOCAL + MOST_NAMED], n;
+	double value[2 * LOCAL + MOST_NAMED];
 };
 
 /* Without zeros: a row without co-runners does not depend on their constants. */
@@ -244,6 +265,40 @@ static void enter(struct entries *e, size_t first, const double *d, size_t n)
 		e->index[e->n] = first + i;
 		e->value[e->n] = d[i];
 		e->n += d[i] != 0;
+	}
+}
+
+static void enter_sum(struct entries *e, size_t index, double value)
+{
+	size_t at = e->n;
+
+	while (at > 0 && e->index[at - 1] > index)
+		at--;
+	if (at > 0 && e->index[at - 1] == index) {
+		e->value[at - 1] += value;
+		return;
+	}
+	memmove(&e->index[at + 1], &e->index[at], (e->n - at) * sizeof(*e->index));
+	memmove(&e->value[at + 1], &e->value[at], (e->n - at) * sizeof(*e->value));
+	e->index[at] = index;
+	e->value[at] = value;
+	e->n++;
+}
+
+/* Co-runners' kernels: twice as long ones are as good as half as long ones of the task. */
+static void enter_kernels(const struct problem *p, const struct row *row, double by_issue,
+			  struct entries *e)
+{
+	const struct layout *l = &p->at;
+
+	for (size_t i = 0; i < row->n_kernels && by_issue != 0; i++) {
+		const size_t w = row->kernels[i].workload;
+		double value = -by_issue * kernel_us_of(p, row, i) / row->o.co_runners.kernel_us;
+
+		enter_sum(e, l->workloads + ISSUE_US, value);
+		if (w < l->n_workloads)
+			enter_sum(e, l->workload_departures + w * WORKLOAD_CONSTANTS + ISSUE_US,
+				  value);
 	}
 }
 
@@ -266,6 +321,7 @@ static void add_row(struct problem *p, const struct row *row, int output, double
 	if (row->workload < l->n_workloads)
 		enter(&e, l->workload_departures + row->workload * WORKLOAD_CONSTANTS, workload,
 		      WORKLOAD_CONSTANTS);
+	enter_kernels(p, row, workload[ISSUE_US], &e);
 	for (size_t i = 0; i < e.n; i++) {
 		double *below = p->a + e.index[i] * l->n;
 
@@ -289,6 +345,18 @@ static double cost_of_priors(const struct problem *p, const double *x)
 	return sum;
 }
 
+static void update_load(const struct constants_table *t, struct row *row)
+{
+	double us[MOST_NAMED];
+
+	row->n_kernels = row->o.n_named <= MOST_NAMED ? row->o.n_named : 0;
+	observation_predict_load(t, &row->o, row->n_kernels ? us : NULL);
+	for (size_t i = 0; i < row->n_kernels; i++) {
+		row->kernels[i].workload = constants_workload(t, row->o.named[i].solo.workload);
+		row->kernels[i].us = us[i] / t->workloads[row->kernels[i].workload].v[ISSUE_US];
+	}
+}
+
 /* Set the constants to p->x, and the loads of named co-runners. */
 static void update_loads(struct problem *p)
 {
@@ -297,7 +365,7 @@ static void update_loads(struct problem *p)
 	for (size_t i = 0; i < p->n; i++) {
 		struct observation *o = &p->rows[i].o;
 
-		observation_predict_load(p->t, o);
+		update_load(p->t, &p->rows[i]);
 		if (p->rows[i].before && o->n_named)
 			o->co_runners.power_mw = o->co_runners.predicted_mw;
 	}

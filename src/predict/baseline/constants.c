@@ -16,7 +16,6 @@ const struct prior shared_priors[SHARED_CONSTANTS] = {
 	[WIDTH_SHARPNESS] = { "width_sharpness", 8, 1, 1.5, 30, false },
 	[HOST_SHARPNESS] = { "host_sharpness", 5, 1, 1.5, 30, false },
 	[L2_CROWD] = { "l2_crowd", 0.1, 0.4, 0, 3, true },
-	[DRAM_CROWD] = { "dram_crowd", 0.1, 0.4, 0, 3, true },
 	[COPY_CROWD] = { "copy_crowd", 0.3, 0.6, 0, 5, true },
 	[SYNC_CROWD] = { "sync_crowd", 1, 1, 0, 5, true },
 	[MISS_GROWTH] = { "miss_growth", 0.8, 1, 0, 3, true },
@@ -32,6 +31,8 @@ const struct prior shared_priors[SHARED_CONSTANTS] = {
 	[NAMED_TRUST] = { "named_trust", 0.8, 0.3, 0, 1, true },
 	[CHAIN_TRUST] = { "chain_trust", 0.7, 0.3, 0, 1, true },
 	[SYNC_S] = { "sync_s", 1.5e-3, 1.4, 1e-5, 1, false },
+	[KERNELS] = { "kernels", 250, 1, 1, 1e5, false },
+	[KERNEL_WAIT] = { "kernel_wait", 0.5, 0.5, 0, 1, true },
 };
 
 const struct prior type_priors[TYPE_CONSTANTS] = {
@@ -45,12 +46,14 @@ const struct prior type_priors[TYPE_CONSTANTS] = {
 	[VOLTAGE_BEND] = { "voltage_bend", 1.3, 0.3, 0.3, 5, false },
 	[POWER_SCALE] = { "power_scale", 1, 0.2, 0.2, 4, false },
 	[LIMITER_S] = { "limiter_s", 0.1, 1.5, 1e-4, 100, false },
+	[DRAM_CROWD] = { "dram_crowd", 0.1, 0.4, 0, 10, true },
 };
 
 const struct prior workload_priors[WORKLOAD_CONSTANTS] = {
 	[HOST_PART] = { "host_part", 0.8, 0.5, 1e-3, 100, false },
 	[SYNC_US] = { "sync_us", 1500, 1, 1, 1e9, false },
 	[FIXED_MB] = { "fixed_mb", 100, 1.5, 1e-2, 1e7, false },
+	[ISSUE_US] = { "issue_us", 20, 0.7, 0.1, 1e4, false },
 };
 
 static void set_priors(double *v, const struct prior *priors, size_t n)

@@ -105,7 +105,8 @@ void observations_finish(struct observations *o)
 	*o = (struct observations){ 0 };
 }
 
-void observation_predict_load(const struct constants_table *t, struct observation *o)
+void observation_predict_load(const struct constants_table *t, struct observation *o,
+			      double *kernel_us)
 {
 	const struct hes_gpu_type *g = o->query.gpu;
 	struct hes_load load = { .power_mw = g->idle_power_mw };
@@ -116,9 +117,12 @@ void observation_predict_load(const struct constants_table *t, struct observatio
 		const struct constants k = constants_of(t, g->name, o->named[i].solo.workload);
 		const struct base_task task = baseline_task(&k, g, &o->named[i].solo);
 		const struct base_setting b = baseline_setting(&task, &setting);
-		double power_mw = baseline_with(&task, &b, &load).power_w * 1e3;
+		double power_mw = baseline_with(&task, &b, &load).power_w * 1e3,
+		       before_us = load.kernel_us;
 
 		baseline_join(&task, &b, &setting, &load);
+		if (kernel_us)
+			kernel_us[i] = load.kernel_us - before_us;
 		load.power_mw = load.predicted_mw = (uint32_t)lround(fmin(power_mw, MAX_MW));
 	}
 	if (!o->n_named)

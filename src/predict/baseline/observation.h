@@ -44,9 +44,13 @@ void observations_finish(struct observations *o);
 /** Point a copy's query at the copy's own setting and load. */
 void observation_relink(struct observation *o);
 
-/** Compute the load from named co-runners with these constants, except power_mw. Without names it
- * stays as it is. */
-void observation_predict_load(const struct constants_table *t, struct observation *o);
+/**
+ * Compute the load from named co-runners with these constants, except power_mw. Without names it
+ * stays as it is.
+ * @param kernel_us  [o->n_named], what each adds to the load's kernel_us; or NULL
+ */
+void observation_predict_load(const struct constants_table *t, struct observation *o,
+			      double *kernel_us);
 
 /** The co-runner that joined last before the task. NULL: there is none with a name. */
 const struct named_co_runner *observation_last_named(const struct observation *o);
