@@ -2,7 +2,8 @@
  * completion.c - completion scripts for bash, zsh and fish from the command tables; see describe.h.
  *
  * A script completes commands, then options and words of the command, then values of options or
- * file names. Values that the tables do not know complete to nothing.
+ * file names. Values that the tables do not know complete to nothing; numbers of runs are those of
+ * the store.
  */
 #include "cli/describe.h"
 
@@ -12,6 +13,11 @@
 #include "cli/commands.h"
 
 static const char shells[] = "bash zsh fish";
+
+/* Print the numbers of runs. */
+#define RUNS                                           \
+	"command heshare status --json 2>/dev/null | " \
+	"sed -n 's/.*\"run\": *\\([0-9]*\\).*/\\1/p'"
 
 /* @text with every byte of @special preceded by a backslash, and ' as the shell needs it. */
 static void quoted(const char *text, const char *special, const char *quote, FILE *f)
@@ -83,12 +89,18 @@ static void all_names(FILE *f)
 		fprintf(f, "%s%s", w->name, w[1].name ? " " : "");
 }
 
-/* What follows an option that takes a value. */
+/* Whether an operand may be a file. */
+static bool takes_files(const struct command *c)
+{
+	return c->max_args > (c->takes_run ? 1 : 0);
+}
+
+/* What follows an option that takes a value, or no operand. */
 static void bash_value(const struct command *c, const struct opt *o, FILE *f)
 {
 	char *words, name[64];
 
-	if (o->kind == OPT_FLAG)
+	if (o->kind == OPT_FLAG && !o->alone)
 		return;
 	fprintf(f, "\t%s:--%s", pattern(c, name), o->name);
 	if (o->letter)
@@ -105,6 +117,11 @@ static void bash_value(const struct command *c, const struct opt *o, FILE *f)
 
 static void bash_values(const struct command *c, FILE *f)
 {
+	if (c->takes_run)
+		fprintf(f,
+			"\t%s:%s) [[ $cur == -* ]] || { _heshare_words \"$(_heshare_runs)\"; "
+			"return; } ;;\n",
+			c->name, c->name);
 	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1))
 		bash_value(c, o, f);
 }
@@ -125,6 +142,8 @@ static void bash_command(const struct command *c, FILE *f)
 			";;\n",
 			name, words);
 		free(words);
+	} else if (!takes_files(c)) {
+		fprintf(f, "\t%s:*) ;;\n", name);
 	}
 }
 
@@ -156,6 +175,7 @@ static void bash_help(const struct command *c, FILE *f)
  * before the last left out. */
 static const char bash_head[] =
 	"# bash completion of heshare\n"
+	"_heshare_runs() {\n\t" RUNS "\n}\n"
 	"_heshare_reply() {\n\tmapfile -t "
 	"COMPREPLY\n\tCOMPREPLY=(\"${COMPREPLY[@]#\"$before\"}\")\n}\n"
 	"_heshare_files() {\n\tcompopt -o filenames\n"
@@ -205,9 +225,10 @@ static void zsh_option(const struct opt *o, FILE *f)
 {
 	fputs(" \\\n\t\t\t", f);
 	if (o->letter)
-		fprintf(f, "'(-%c --%s)'{-%c,--%s}'[", o->letter, o->name, o->letter, o->name);
+		fprintf(f, "'(-%c --%s%s)'{-%c,--%s}'[", o->letter, o->name, o->alone ? " : *" : "",
+			o->letter, o->name);
 	else
-		fprintf(f, "'--%s[", o->name);
+		fprintf(f, "'%s--%s[", o->alone ? "(: *)" : "", o->name);
 	quoted(o->help, "[]:\\", "'\\''", f);
 	fputc(']', f);
 	if (o->kind != OPT_FLAG) {
@@ -230,13 +251,15 @@ static void zsh_operands(const struct command *c, FILE *f)
 {
 	char *words = operands(c);
 
+	if (c->takes_run)
+		fputs(" \\\n\t\t\t'1:run:_heshare_runs'", f);
 	if (c->offer)
 		fprintf(f,
 			" \\\n\t\t\t'*: :_alternative \"words\\:word\\:(%s)\" "
 			"\"files\\:file\\:_files\"' ;;\n",
 			words);
 	else
-		fputs(" \\\n\t\t\t'*:file:_files' ;;\n", f);
+		fprintf(f, "%s ;;\n", takes_files(c) ? " \\\n\t\t\t'*:file:_files'" : "");
 	free(words);
 }
 
@@ -274,7 +297,9 @@ static void zsh_command(const struct command *c, FILE *f)
 
 static void zsh(FILE *f)
 {
-	fputs("#compdef heshare\n_heshare() {\n\tlocal -a names=(\n", f);
+	fputs("#compdef heshare\n_heshare_runs() {\n\tcompadd -- $(" RUNS
+	      ")\n}\n_heshare() {\n\tlocal -a names=(\n",
+	      f);
 	for (size_t i = 0; commands[i]; i++)
 		zsh_name(commands[i]->name, commands[i]->summary, f);
 	for (const struct about_word *w = about_words; w->name; w++)
@@ -305,6 +330,7 @@ static void fish_name(const char *name, const char *summary, FILE *f)
 /* The words of the command line begin with those of a command. */
 static const char fish_head[] =
 	"# fish completion of heshare\n"
+	"function __heshare_runs\n\t" RUNS "\nend\n"
 	"function __heshare_in\n\tset -l words (commandline -opc)\n"
 	"\ttest (count $words) -gt (count $argv); "
 	"and test \"$words[2..(math (count $argv) + 1)]\" = \"$argv\"\nend\n";
@@ -339,8 +365,19 @@ static void fish_command(const struct command *c, FILE *f)
 			c->name);
 		list_subs(c, f);
 		fputs("'\n", f);
+	} else if (c->takes_run) {
+		fprintf(f,
+			"complete -c heshare -f -n '__heshare_in %s; and test (count (commandline "
+			"-opc)) -eq 2' -a '(__heshare_runs)'\n",
+			c->name);
 	} else if (c->offer) {
-		fprintf(f, "complete -c heshare -n '__heshare_in %s' -a '%s'\n", c->name, words);
+		fprintf(f, "complete -c heshare -n '__heshare_in %s", c->name);
+		for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1))
+			if (o->alone)
+				fprintf(f, "; and not __fish_contains_opt %s", o->name);
+		fprintf(f, "' -a '%s'\n", words);
+	} else if (!takes_files(c)) {
+		fprintf(f, "complete -c heshare -f -n '__heshare_in %s'\n", c->name);
 	}
 	free(words);
 	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1))

@@ -48,6 +48,7 @@ struct opt {
 	const char *without; /* the same: next to one of them this one is refused */
 	bool written;        /* of OPT_FILE: the command writes it */
 	bool many;           /* a value is words with commas between them */
+	bool alone;          /* no operand comes with it */
 	const char *heading; /* of the group that begins with this row in help and man page; NULL:
 				the group of the row before */
 	bool hidden;         /* for heshare's own use: not in help, man page and completion */
@@ -63,6 +64,7 @@ struct command {
 	const struct command *const *subs; /* commands behind it, NULL-terminated, such as "fair
 					      run"; it has no options and no run then. NULL: none */
 	opt_offer_fn *offer;    /* words that operands may be, besides files; may be NULL */
+	bool takes_run;         /* the first operand is the number of a run */
 	const char *summary;    /* one line */
 	const char *text;       /* paragraphs of the man page and of --help */
 	const char *example;    /* lines of commands; may be NULL */

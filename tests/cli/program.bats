@@ -278,6 +278,13 @@ complete_words() {
 	[ "$(complete_words heshare fair top --te)" = "" ]
 	[ "$(complete_words heshare fair serve --policy en)" = energy ]
 	[ "$(complete_words heshare profiles import an)" = another.yaml ]
+	# Nothing where there is no operand, or none with this option; no file for the number of a run.
+	for words in gpus "model --list" "trace --list" status add; do
+		# shellcheck disable=SC2086
+		[ "$(HESHARE_STORE=none.db complete_words heshare $words '')" = "" ]
+	done
+	[ "$(complete_words heshare add 1 an)" = another.yaml ]
+	[ "$(complete_words heshare add --no)" = --no-wait ]
 }
 
 # What options take, by the sentences that refuse anything else.
@@ -398,8 +405,8 @@ policies() {
 	command -v zsh >/dev/null || skip "no zsh"
 	run -0 env HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_shell.py" zsh \
 		'autoload -U compinit; compinit -u -D; source <("$HESHARE" completion zsh); heshare() { echo "got: $*."; }' \
-		$'heshare model --list resnet15\t\nheshare plan --prefer\tjc\t\nheshare simul\t--pol\texclusive,heshare:en\t --pref\tjc\t'
-	[[ "$output" == *"got: model --list resnet152."* ]]
+		$'heshare model resnet15\t\nheshare plan --prefer\tjc\t\nheshare simul\t--pol\texclusive,heshare:en\t --pref\tjc\t'
+	[[ "$output" == *"got: model resnet152."* ]]
 	[[ "$output" == *"got: plan --prefer jct."* ]]
 	[[ "$output" == *"got: simulate --policy exclusive,heshare:energy --prefer jct."* ]]
 }

@@ -298,6 +298,10 @@ once() { # JOBS: each of these left its line once
 	jq -e '.jobs as $jobs | .gpus | all(.gpu as $g | (.planned_busy_s == null and .planned_busy_energy_j == null) ==
 		([$jobs[] | select(.gpu == $g and .planned_start_s == null)] != [] or .busy_s == 0))' first.run/report.json
 	once aabbccddeexxyy
+	# What a shell offers where a run is named.
+	run -0 bash --norc -c 'source <(heshare completion bash); COMP_WORDS=(heshare add "") COMP_CWORD=2
+		_heshare; printf "%s\n" "${COMPREPLY[@]}"'
+	[ "$output" = $'1\n2' ]
 }
 
 @test "what cannot be added is refused with the reason" {

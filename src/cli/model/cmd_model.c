@@ -59,7 +59,7 @@ struct model_opts {
 /* clang-format off */
 static const struct opt model_opts[] = {
 	{ .heading = "about the model",
-	  .name = "list", .letter = 'l', .kind = OPT_FLAG, AT(list),
+	  .name = "list", .letter = 'l', .kind = OPT_FLAG, AT(list), .alone = true,
 	  .help = "list the workloads and GPU types of the model" },
 	{ .heading = "job and GPU",
 	  .name = "batch", .letter = 'b', .kind = OPT_U64, AT_JOB(batch), .arg = "N", .def = "1",

@@ -268,6 +268,7 @@ static int run_status(const void *opts, int n_args, char **args)
 const struct command cmd_status = {
 	.name = "status",
 	.args = "[RUN]",
+	.takes_run = true,
 	.max_args = 1,
 	.summary = "what runs do now: jobs, progress, watts, joules, time left",
 	.text = "Prints the runs that go on, and the last five that have ended; with the "
