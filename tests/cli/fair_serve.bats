@@ -316,6 +316,7 @@ true" ]
 		serve --profile-for 0 --patience 0.5
 		client raw 00
 		client raw 4653454801000200 4653454801000400
+		for _ in $(seq 6); do client raw 00; done >/dev/null
 		python3 "$CLIENT" "$HESHARE_FAIR_SOCKET" work hangs 60 >/dev/null & hangs=$!
 		await hangs heshare fair top
 		client work works 4 >works.json & works=$!
@@ -326,11 +327,14 @@ true" ]
 		heshare fair top --json | jq -c '.gpus[0].tenants | map(select(.tenant == "hangs")) | .[0] | [.state, .lost]'
 		kill -KILL $hangs; wait $hangs
 		heshare fair top --json | jq -c '.gpus[0].tenants | map(select(.tenant == "hangs")) | .[0].processes'
+		kill $arbiter; wait $arbiter
 	END
 	[ "$status" -eq 0 ]
 	[ "${lines[*]}" = 'closed closed true ["lost",1] 0' ]
 	grep -q "process [0-9]* did not release the GPU in time, and others have it now" serve.log
-	grep -q "was disconnected: a packet that is no message" serve.log
+	# What is repeated is printed once, and counted.
+	[ "$(grep -c "was disconnected: a packet that is no message" serve.log)" = 1 ]
+	[ "$(tail -n 1 serve.log)" = "heshare fair serve: 7 more events were not shown" ]
 }
 
 @test "a new tenant's power is measured and kept, and so is that of a command" {

@@ -14,8 +14,10 @@
 
 #include "arbiter/server.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/num.h"
+#include "base/texts.h"
 #include "app/fair_arbiter.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
@@ -29,6 +31,8 @@
 #define IDLE_NS     UINT64_C(500000)
 #define MAX_ALLOWED 64
 #define LINES       20 /* of the log at once, and in a second */
+#define REPEATS     16 /* faults of users that are counted, not printed again */
+#define REPEAT_S    60
 
 struct serve_opts {
 	const char *interval, *quantum; /* times */
@@ -81,8 +85,18 @@ static const struct opt serve_opts[] = {
 
 /* --- what happens --- */
 
+/* What processes of a user did wrong: it is printed once a minute, with how often. */
+struct serve_repeat {
+	enum arbiter_note_kind kind;
+	uint32_t uid;
+	uint64_t text;    /* hash */
+	double printed_s; /* 0: no entry */
+	unsigned more;
+};
+
 struct serve_log {
 	bool json;
+	struct serve_repeat repeats[REPEATS];
 	const size_t *gpus;
 	double second_s; /* start of the second in which lines are counted */
 	unsigned lines, left_out;
@@ -125,6 +139,54 @@ static bool log_has_room(struct serve_log *l)
 		return true;
 	l->left_out++;
 	return false;
+}
+
+/* @return the entry of a fault, in place of the oldest one if it is new */
+static struct serve_repeat *log_repeat(struct serve_log *l, const struct arbiter_note *n)
+{
+	const uint64_t text = hes_hash_text(0, n->text);
+	struct serve_repeat *oldest = l->repeats;
+
+	for (size_t i = 0; i < REPEATS; i++) {
+		struct serve_repeat *r = &l->repeats[i];
+
+		if (r->printed_s > 0 && r->kind == n->kind && r->uid == n->uid && r->text == text)
+			return r;
+		if (r->printed_s < oldest->printed_s)
+			oldest = r;
+	}
+	l->left_out += oldest->more;
+	*oldest = (struct serve_repeat){ n->kind, n->uid, text, 0, 0 };
+	return oldest;
+}
+
+/* @param more  how often it came since it was printed. @return whether it is printed now */
+static bool log_is_due(struct serve_log *l, const struct arbiter_note *n, unsigned *more)
+{
+	struct serve_repeat *r;
+	const double now = hes_monotonic_s();
+
+	*more = 0;
+	if (n->kind != ARBITER_REFUSED && n->kind != ARBITER_BAD_PACKET && n->kind != ARBITER_FLOOD)
+		return true;
+	r = log_repeat(l, n);
+	if (r->printed_s > 0 && now - r->printed_s < REPEAT_S) {
+		r->more++;
+		return false;
+	}
+	*more = r->more;
+	r->more = 0;
+	r->printed_s = now;
+	return true;
+}
+
+/* What was counted and not printed, at the end. */
+static void log_end(struct serve_log *l)
+{
+	for (size_t i = 0; i < REPEATS; i++)
+		l->left_out += l->repeats[i].more;
+	l->second_s = 0;
+	log_has_room(l);
 }
 
 /* What a note says, after the GPU and, with @who, the process. At its colon follows the text. */
@@ -187,10 +249,14 @@ static void serve_note(void *ctx, const struct arbiter_note *n)
 {
 	struct serve_log *l = ctx;
 	char sentence[600];
+	unsigned more;
 
-	if (!log_has_room(l))
+	if (!log_is_due(l, n, &more) || !log_has_room(l))
 		return;
 	note_sentence(l, n, sentence, sizeof(sentence));
+	if (more)
+		hes_text_add(sentence, sizeof(sentence), "; ", "%u times more since it was printed",
+			     more);
 	if (l->json)
 		log_json(l, n, sentence);
 	else
@@ -334,7 +400,9 @@ static int serve_run(const void *opts, int n_args, char **args)
 	q.config.allow = allow.a;
 	/* Who reads the events may go away before the arbiter does. */
 	signal(SIGPIPE, SIG_IGN);
-	return fair_arbiter_run(&q, &err) ? cli_fail("fair serve", &err) : 0;
+	rc = fair_arbiter_run(&q, &err);
+	log_end(&log);
+	return rc ? cli_fail("fair serve", &err) : 0;
 }
 
 const struct command cmd_fair_serve = {
