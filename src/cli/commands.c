@@ -34,8 +34,8 @@ const char *command_group(const struct command *c)
 const struct about_word about_words[] = {
 	{ "help", "[COMMAND]", "explain a command", "" },
 	{ "completion", "bash|zsh|fish", "print completion for a shell: bash, zsh or fish",
-	  "make install puts it where shells find it. Else type this in a shell, or add it to its "
-	  "start file:\n"
+	  "make install puts it where shells find it. Else type this in a shell, or add\n"
+	  "it to its start file:\n"
 	  "  bash   source <(heshare completion bash)\n"
 	  "  zsh    autoload -U compinit; compinit; source <(heshare completion zsh)\n"
 	  "  fish   heshare completion fish | source\n" },

@@ -20,8 +20,8 @@
 static void usage(FILE *f)
 {
 	fputs("usage: heshare COMMAND [OPTION]... [OPERAND]...\n\n"
-	      "Decides which GPU runs each job, which jobs share a GPU, with which SM shares and "
-	      "at which clock.\n",
+	      "Decides which GPU runs each job, which jobs share a GPU, with which\n"
+	      "SM shares and at which clock.\n",
 	      f);
 	for (size_t i = 0; commands[i]; i++) {
 		if (command_group(commands[i]))

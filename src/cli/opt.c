@@ -267,11 +267,17 @@ int opt_check_written(const struct command *c, const void *values, struct hes_er
 	return rc;
 }
 
+static int help_width(void)
+{
+	const int width = terminal_table_width();
+
+	return width < HELP_WIDTH ? width : HELP_WIDTH;
+}
+
 static void help_row(const struct opt *o, FILE *f)
 {
 	char left[64], letter[8] = "    ", *right = NULL;
 	FILE *text = open_memstream(&right, &(size_t){ 0 });
-	const int width = terminal_width();
 
 	if (!text)
 		return;
@@ -287,18 +293,17 @@ static void help_row(const struct opt *o, FILE *f)
 		 o->arg ? o->arg : "");
 	if (right)
 		terminal_wrap(f, right, fprintf(f, "%-*s ", HELP_INDENT, left), HELP_INDENT + 1,
-			      width < HELP_WIDTH ? width : HELP_WIDTH);
+			      help_width());
 	fputc('\n', f);
 	free(right);
 }
 
 static void help_paragraph(const char *text, size_t n, FILE *f)
 {
-	const int width = terminal_width();
 	char *copy = strndup(text, n);
 
 	if (copy)
-		terminal_wrap(f, copy, 0, 0, width < HELP_WIDTH ? width : HELP_WIDTH);
+		terminal_wrap(f, copy, 0, 0, help_width());
 	free(copy);
 }
 
@@ -325,9 +330,12 @@ void opt_help(const struct command *c, FILE *f)
 {
 	static const struct opt help = { .name = "help", .letter = 'h', .help = "print this help" };
 	bool grouped = false;
+	char usage[200];
 
-	fprintf(f, "usage: heshare %s%s%s%s\n\n", c->name, opt_shown(c->opts) ? " [OPTION]..." : "",
-		c->args[0] ? " " : "", c->args);
+	snprintf(usage, sizeof(usage), "usage: heshare %s%s%s%s", c->name,
+		 opt_shown(c->opts) ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args);
+	terminal_wrap(f, usage, 0, 7, help_width());
+	fputs("\n\n", f);
 	if (c->example)
 		fprintf(f, "example:\n%s\n\n", c->example);
 	help_text(c->text, f);

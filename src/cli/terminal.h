@@ -11,7 +11,7 @@
 /** @return the columns of standard output's terminal, at least 40; INT_MAX: it is a file or a pipe
  */
 int terminal_width(void);
-/** The same for tables: without a terminal the environment's COLUMNS, or 80. */
+/** The same for tables and help: without a terminal the environment's COLUMNS, or 80. */
 int terminal_table_width(void);
 
 /** @return whether @fd is a terminal on which lines can be written over: not with TERM=dumb */

@@ -246,7 +246,7 @@ const struct command cmd_pilot = {
 	.summary = "submit one Slurm job that plans and runs many jobs on its nodes",
 	.text = "Writes a batch script, submits it by sbatch, and waits until the Slurm "
 		"job has ended. In the Slurm job, heshare plan --gpus slurm plans the "
-		"jobs of the file JOBS for the GPUs of all its nodes, and heshare run "
+		"jobs of the file JOBS for the GPUs of all its nodes. Then heshare run "
 		"carries the plan out by one runner on each node. COMMAND is the command "
 		"of jobs without one of their own, with {workload}, {batch}, "
 		"{iterations}, {memory} and {job}. The format of JOBS is in "

@@ -509,7 +509,7 @@ const struct command cmd_plan = {
 	.args = "JOBS",
 	.min_args = 0,
 	.max_args = 1,
-	.summary = "plan jobs: which GPU, which co-runners, which SM share, which clock",
+	.summary = "plan jobs: which GPU, co-runners, SM share and clock each gets",
 	.text = "Plans jobs that all wait now; their deadlines count from their arrival. "
 		"Prints the batches of each GPU: start, end, the clock at which the GPU "
 		"runs meanwhile, energy, and the jobs with their SM shares. Busy energy "

@@ -118,7 +118,7 @@ const struct command cmd_add = {
 	.max_args = CLI_MAX_ARGS,
 	.before = offsetof(struct add_opts, before),
 	.takes_run = true,
-	.summary = "add jobs to a run that goes on: they are placed among those that wait",
+	.summary = "add jobs to a run that goes on, among those that wait",
 	.text = "Hands the jobs of the file JOBS to run RUN. heshare status prints the numbers of "
 		"runs. COMMAND is for jobs without a command of their own, as for heshare run.\n\n"
 		"The run places them. A run of a jobs file plans all jobs that wait again. In a "

@@ -415,7 +415,7 @@ const struct command cmd_run = {
 	.min_args = 1,
 	.max_args = CLI_MAX_ARGS,
 	.before = offsetof(struct run_opts, before),
-	.summary = "plan jobs and run them on the GPUs of this machine, or carry out a plan",
+	.summary = "plan jobs and run them on this machine, or carry out a plan",
 	.text = "Runs the jobs of the file JOBS on the GPUs of this machine. A CSV file with the "
 		"one "
 		"column command is enough: one script a line. What is known of the jobs comes from "
