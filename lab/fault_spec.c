@@ -37,6 +37,8 @@ static const struct {
 						    "DCGM in the process are refused" },
 	[VGPU_FAULT_DRIVER_THREAD] = { "driver-thread",
 				       "NVML starts a thread in each process that loads it" },
+	[VGPU_FAULT_STALL] = { "stall", "an MPS client that is stopped in a launch holds up the "
+					"other clients of its server" },
 	{ "unkillable",
 	  "processes with contexts on the GPU cannot be killed, as if they waited in the driver" },
 	{ "mps-death", "the MPS servers of the GPU are killed" },

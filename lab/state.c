@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "frozen.h"
 #include "virtual_gpu.h"
 
 #define MAGIC 0x3162616c65726873ull
@@ -244,25 +245,49 @@ uint64_t vgpu_process_started(pid_t pid)
 	return read_stat(pid, &state, &started) || state == 'Z' || state == 'X' ? 0 : started;
 }
 
-/* A driver's locks are in the kernel, where no process is stopped: the owner goes on, if it is
- * stopped, until it has given the lock back. @return it; 0: it is not stopped */
-static pid_t wake_owner(const struct lab_gpu *b)
+bool vgpu_process_stands_still(pid_t pid)
+{
+	char state, folder[FROZEN_FOLDER_MAX];
+	uint64_t started;
+
+	return !read_stat(pid, &state, &started) && (state == 'T' || frozen_in(pid, folder));
+}
+
+/* A process that stood still and goes on for a moment. */
+struct woken {
+	pid_t pid;                      /* 0: none */
+	char folder[FROZEN_FOLDER_MAX]; /* of its frozen cgroup; "": it was stopped by a signal */
+};
+
+/* A driver's locks are in the kernel, where no process is stopped: the owner goes on, if it stands
+ * still, until it has given the lock back. */
+static void wake_owner(const struct lab_gpu *b, struct woken *w)
 {
 	const pid_t owner = b->owner;
+	struct woken now = { .pid = owner };
 	uint64_t started;
 	char state;
 
-	if (!owner || read_stat(owner, &state, &started) || started != b->owner_started ||
-	    state != 'T' || kill(owner, SIGCONT))
-		return 0;
-	return owner;
+	if (!owner || read_stat(owner, &state, &started) || started != b->owner_started)
+		return;
+	if (state == 'T' ? !kill(owner, SIGCONT)
+			 : frozen_in(owner, now.folder) && frozen_leave(owner, now.folder))
+		*w = now;
+}
+
+static void woken_return(const struct woken *w)
+{
+	if (w->pid && *w->folder)
+		frozen_return(w->pid, w->folder);
+	else if (w->pid)
+		kill(w->pid, SIGSTOP);
 }
 
 void vgpu_lock(struct vgpu_lab *lab, struct lab_gpu *b)
 {
 	static _Thread_local pid_t self;
 	static _Thread_local uint64_t started;
-	pid_t woken = 0;
+	struct woken woken = { 0 };
 	int rc;
 
 	if (self != getpid()) {
@@ -272,19 +297,17 @@ void vgpu_lock(struct vgpu_lab *lab, struct lab_gpu *b)
 	do {
 		const int64_t until = real_ns(CLOCK_REALTIME) + LOCK_NS;
 		const struct timespec t = { until / 1000000000, until % 1000000000 };
-		pid_t owner;
 
 		rc = pthread_mutex_timedlock(&b->lock, &t);
-		owner = rc == ETIMEDOUT ? wake_owner(b) : 0;
-		woken = owner ? owner : woken;
+		if (rc == ETIMEDOUT && !woken.pid)
+			wake_owner(b, &woken);
 	} while (rc == ETIMEDOUT);
 	b->owner = self;
 	b->owner_started = started;
 	/* If the owner died, the state is still valid for an earlier moment. */
 	if (rc == EOWNERDEAD)
 		pthread_mutex_consistent(&b->lock);
-	if (woken)
-		kill(woken, SIGSTOP);
+	woken_return(&woken);
 	lab_gpu_advance(lab, b, vgpu_now(lab));
 }
 

@@ -41,6 +41,7 @@ enum vgpu_fault {
 	VGPU_FAULT_NO_COUNTERS,   /* performance counters are for root: GPM and DCGM's own engine
 				     refuse */
 	VGPU_FAULT_DRIVER_THREAD, /* NVML starts a thread in processes that load it */
+	VGPU_FAULT_STALL,         /* an MPS client that stands still holds up those of its server */
 	VGPU_FAULT_COUNT
 };
 
@@ -228,5 +229,7 @@ void vgpu_sleep(const struct vgpu_lab *lab, struct lab_gpu *b, uint32_t seen, do
 
 /** Start time of process @pid, in clock ticks after boot; 0: it has ended, or is a zombie. */
 uint64_t vgpu_process_started(pid_t pid);
+/** Whether it is stopped, or in a frozen cgroup. */
+bool vgpu_process_stands_still(pid_t pid);
 
 #endif

@@ -167,6 +167,22 @@ static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group
 	b->pcie_out_mib_s += use.pcie_out_mib_s * turn;
 }
 
+/* Leave the groups that a client holds up: they do nothing. @return how many are left */
+static size_t leave_stalled(struct group *groups, size_t n)
+{
+	size_t left = 0;
+
+	for (size_t g = 0; g < n; g++) {
+		bool still = false;
+
+		for (size_t i = 0; groups[g].n > 1 && i < groups[g].n; i++)
+			still |= vgpu_process_stands_still(groups[g].c[i]->pid);
+		if (!still)
+			groups[left++] = groups[g];
+	}
+	return left;
+}
+
 static void gpu_refresh(struct vgpu_lab *lab, struct lab_gpu *b)
 {
 	const struct hes_model m = { .nature = lab->nature,
@@ -177,6 +193,8 @@ static void gpu_refresh(struct vgpu_lab *lab, struct lab_gpu *b)
 	struct group groups[VGPU_MAX_CLIENTS];
 	size_t n = form_groups(lab, b, groups);
 
+	if (lab_gpu_has_fault(b, VGPU_FAULT_STALL))
+		n = leave_stalled(groups, n);
 	b->stale = false;
 	b->power_w = b->clock_mhz = b->busy = b->memory = 0;
 	b->sm = b->occupancy = b->dram = b->tensor = b->fp32 = 0;
@@ -301,6 +319,8 @@ static void apply_crash_fault(struct lab_gpu *b)
 void lab_gpu_advance(struct vgpu_lab *lab, struct lab_gpu *b, double now_s)
 {
 	apply_crash_fault(b);
+	/* Nobody tells the GPU that a process was stopped. */
+	b->stale |= lab_gpu_has_fault(b, VGPU_FAULT_STALL);
 	if (b->stale)
 		gpu_refresh(lab, b);
 	while (b->now_s < now_s) {

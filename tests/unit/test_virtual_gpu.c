@@ -1,9 +1,12 @@
 /* test_virtual_gpu.c - virtual GPUs: time and energy as in the physics, MPS, turns, faults. */
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "frozen.h"
 #include "keeper.h"
 #include "unit_test.h"
 #include "virtual_gpu.h"
@@ -354,6 +357,91 @@ TEST_WITH(the_owner_of_a_lock_can_be_stopped, setup, teardown)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	close(ends[0]);
 	close(ends[1]);
+}
+
+static void write_text(const char *folder, const char *file, const char *text)
+{
+	char path[FROZEN_FOLDER_MAX + 32];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+TEST_WITH(the_owner_of_a_lock_can_be_frozen_with_its_cgroup, setup, teardown)
+{
+	struct bench *t = *state;
+	char own[FROZEN_FOLDER_MAX - 32], folder[FROZEN_FOLDER_MAX], in[FROZEN_FOLDER_MAX], byte;
+	int ends[2], status;
+	pid_t pid;
+
+	if (!frozen_folder(getpid(), in) || strlen(in) >= sizeof(own))
+		skip();
+	snprintf(own, sizeof(own), "%s", in);
+	snprintf(folder, sizeof(folder), "%s/lab-%d", own, (int)getpid());
+	if (mkdir(folder, 0755))
+		skip();
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		vgpu_lock(t->lab, t->t4);
+		write(ends[1], "l", 1);
+		raise(SIGSTOP);
+		vgpu_unlock(t->t4);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	snprintf(in, sizeof(in), "%d", (int)pid);
+	write_text(folder, "cgroup.procs", in);
+	write_text(folder, "cgroup.freeze", "1");
+	kill(pid, SIGCONT);
+	while (!frozen_in(pid, in))
+		usleep(1000);
+	vgpu_lock(t->lab, t->t4);
+	vgpu_unlock(t->t4);
+	while (!frozen_in(pid, in))
+		usleep(1000);
+	assert_string_equal(in, folder);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	while (rmdir(folder) && errno == EBUSY)
+		usleep(1000);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+TEST_WITH(a_stopped_client_of_mps_holds_up_the_others_by_the_fault_alone, setup, teardown)
+{
+	struct bench *t = *state;
+	pid_t server = process(), other = process();
+	struct vgpu_client *c = join(t->a100, getpid(), server, 50),
+			   *stopped = join(t->a100, other, server, 50);
+	double left;
+	int status;
+
+	launch(t, t->a100, c, "resnet50", 16, 1e9);
+	launch(t, t->a100, stopped, "resnet50", 16, 1e9);
+	kill(other, SIGSTOP);
+	assert_int_equal(waitpid(other, &status, WUNTRACED), other);
+	lab_gpu_advance(t->lab, t->a100, 1);
+	left = c->queue[c->head].left;
+	assert_true(left < 1e9);
+	lab_gpu_set_fault(t->a100, VGPU_FAULT_STALL, 100);
+	lab_gpu_advance(t->lab, t->a100, 2);
+	assert_true(c->queue[c->head].left == left && t->a100->busy == 0);
+	kill(other, SIGCONT);
+	assert_int_equal(waitpid(other, &status, WCONTINUED), other);
+	lab_gpu_advance(t->lab, t->a100, 3);
+	lab_gpu_advance(t->lab, t->a100, 4);
+	assert_true(c->queue[c->head].left < left);
+	end(other);
+	end(server);
 }
 
 TEST_WITH(a_server_that_died_early_fails_its_clients, setup, teardown)
