@@ -8,8 +8,8 @@
 	  "context_w:.25 stall:1 volt_min:1 volt_knee:1 volt_bend:1" },
 	/* The same chip at the same clock. */
 	{ "gpu", "A100-SXM-80", "A100-PCIe-40", "clocked_w:1 switch_w:1 stall:1" },
-	{ "gpu", "A100-PCIe-40", "A100-SXM-80", "interference:1" },
-	{ "gpu", "A100-PCIe-80", "A100-SXM-80", "interference:1" },
+	{ "gpu", "A100-PCIe-40", "A100-SXM-80", "interference:1 interference_spread:1" },
+	{ "gpu", "A100-PCIe-80", "A100-SXM-80", "interference:1 interference_spread:1" },
 	{ "workload", "resnet101", "resnet152",
 	  "efficiency:1 host_us:.67 serial_us:.67 serial_us_per_item:1 parallel_sms:1 "
 	  "parallel_growth:1 traffic_mib_per_item:.71" },

@@ -18,6 +18,7 @@
 #define MAX_ROUNDS 6
 #define LIMIT_FROM 40 /* % of the default power limits */
 #define LIMIT_STEP 5
+#define EQUAL      1e-9 /* difference of products by rounding */
 
 double sweep_product(const struct sweep_point *p)
 {
@@ -106,7 +107,7 @@ static bool curve_choose_best(struct sweep_curve *c, uint32_t before)
 {
 	c->best = 0;
 	for (size_t i = 1; i < c->n; i++)
-		if (sweep_product(&c->v[i]) <= sweep_product(&c->v[c->best]))
+		if (sweep_product(&c->v[i]) <= (1 + EQUAL) * sweep_product(&c->v[c->best]))
 			c->best = i;
 	return c->v[c->best].value != before;
 }

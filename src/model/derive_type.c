@@ -169,6 +169,7 @@ static void derive(const struct hes_gpu_type *g, const struct sibling *s,
 	p.volt_bend = curve->volt_bend;
 	p.pcie_gbs = g->pcie_gbs > 0 ? g->pcie_gbs : p.pcie_gbs;
 	p.host_factor = 1;
+	p.volt_spread = p.interference_spread = 0;
 	/* A row may be extreme. */
 	for (size_t i = 0; i < hes_gpu_param_count; i++) {
 		double *v = hes_param_in(&hes_gpu_params[i], &p);

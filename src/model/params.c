@@ -53,7 +53,9 @@
 
 #define LATER_GPU_PARAMS(X) \
 	X(clocked_w, 0, 1000) \
-	X(interference, 0, 100)
+	X(interference, 0, 100) \
+	X(volt_spread, 0, 1) \
+	X(interference_spread, 0, 2)
 
 #define NATURE_PARAMS(X) \
 	X(sm_sharpness, 0.5, 50) \

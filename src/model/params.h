@@ -35,6 +35,9 @@ struct hes_gpu_physics {
 	double clocked_w; /* clocks of a GPU with jobs, whatever they do, at full clock and voltage;
 			     a file without it: 0 */
 	double interference; /* of co-runners' traffic, against nature's; a file without it: 1 */
+	double volt_spread;  /* standard deviation of the logarithm of the voltage at low clocks,
+				from left-out errors; 0: nothing was measured at locked clocks */
+	double interference_spread; /* ... of interference; 0: no jobs that share were measured */
 };
 
 /** What does not depend on workload or GPU type. */

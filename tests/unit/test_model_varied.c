@@ -146,6 +146,36 @@ TEST(what_was_derived_varies_more_than_what_was_fitted_and_both_about_the_model)
 		    fabs(derived_mean) < 4 * derived / sqrt(DRAWS));
 }
 
+/* Standard deviation of the logarithm of a parameter of a type over the draws. */
+static double type_spread_of(const char *type, size_t offset)
+{
+	const struct hes_param at = { .offset = offset };
+	double squares = 0;
+
+	for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+		struct hes_model *m = varied(seed);
+		double x = log(*hes_param_in(&at, (void *)hes_model_gpu(m, type)) /
+			       *hes_param_in(&at, (void *)hes_model_gpu(model, type)));
+
+		squares += x * x;
+		hes_model_free(m);
+	}
+	return sqrt(squares / DRAWS);
+}
+
+TEST(voltage_and_interference_vary_more_on_types_that_did_not_tell_of_them)
+{
+	const size_t volt = offsetof(struct hes_gpu_physics, volt_min),
+		     interference = offsetof(struct hes_gpu_physics, interference);
+
+	/* V100s were measured at locked clocks and with jobs that share, T4 with neither. */
+	assert_true(type_spread_of("V100-PCIe", volt) < 0.09);
+	assert_true(type_spread_of("T4", volt) > 0.12);
+	assert_true(type_spread_of("V100-PCIe", interference) < 0.4);
+	assert_true(type_spread_of("T4", interference) > 0.65);
+	assert_true(type_spread_of("H100-PCIe", interference) > 0.65);
+}
+
 static double rate_with(const struct hes_model *m, const struct hes_gpu_type *g, uint32_t mhz,
 			const struct hes_model_job *r, size_t n, struct hes_instant *now)
 {
