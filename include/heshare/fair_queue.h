@@ -7,9 +7,13 @@
  * paper, see heshare/fair.h). So a tenant whose turn was longer than its slice waits longer for the
  * next one. Ties go to the lowest index.
  *
- * Only tenants with work have slices. A tenant that gets work starts at the minimum vruntime of the
- * tenants with work, or at its own if that is greater. Arrivals, departures and changes take effect
- * at the next pick, which computes the slices again.
+ * Tenants belong to users. The user with the least vruntime is next, and of its tenants the one
+ * with the least; both are charged, each for its slice (hes_fair_slices_of_users()). Tenants of
+ * hes_fair_queue_add() are of one user.
+ *
+ * Only tenants with work have slices. A tenant that gets work starts at the minimum vruntime of its
+ * user's tenants with work, or at its own if that is greater; so does a user among users. Arrivals,
+ * departures and changes take effect at the next pick, which computes the slices again.
  *
  * A queue has no clock and no lock: the caller measures time, and one thread at a time calls. Only
  * hes_fair_queue_create() and hes_fair_queue_add() allocate memory. A function that fails changes
@@ -45,7 +49,7 @@ int hes_fair_queue_create(const struct hes_fair_queue_config *c, struct hes_fair
 void hes_fair_queue_destroy(struct hes_fair_queue *q);
 
 /**
- * Add a tenant, without work.
+ * Add a tenant of user 0, without work.
  * @param t         its power, weight and demand; the demand is at least 1
  * @param n_streams 1..HES_FAIR_MAX_STREAMS; a stream is its index
  * @param tenant    its index; that of a removed tenant is used again
@@ -53,6 +57,22 @@ void hes_fair_queue_destroy(struct hes_fair_queue *q);
  */
 int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t,
 		       uint32_t n_streams, uint32_t *tenant, struct hes_err *err);
+
+/**
+ * Add a tenant of a user; the rest is as for hes_fair_queue_add().
+ * @param user  any number. A user that is not there is added, with weight 1
+ * @return also -ENOSPC there are HES_FAIR_MAX_TENANTS users with tenants or debts
+ */
+int hes_fair_queue_add_of(struct hes_fair_queue *q, uint32_t user, const struct hes_fair_tenant *t,
+			  uint32_t n_streams, uint32_t *tenant, struct hes_err *err);
+
+/**
+ * Set the weight of a user, which is added if it is not there. A user without tenants is forgotten
+ * with its weight once it has no debt: others with work have used as much of their slices.
+ * @return 0; -EINVAL a number out of range; -ENOSPC; -ENOMEM
+ */
+int hes_fair_queue_set_user(struct hes_fair_queue *q, uint32_t user, double weight,
+			    struct hes_err *err);
 
 /** Remove a tenant, its work and its sums. @return 0; -ENOENT no such tenant */
 int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_err *err);
@@ -132,7 +152,7 @@ struct hes_fair_usage {
 	uint64_t slice;  /* quanta, at the last pick while the tenant had work; 0: it never had a
 			    slice */
 	double vruntime; /* slices that it has used; the zero point moves, so only differences
-			    between tenants count */
+			    between tenants of a user count */
 };
 
 /** @return 0; -ENOENT no such tenant */

@@ -9,19 +9,25 @@
 
 #define ROUNDING 1e-14 /* relative error of a guarantee as computed, and more */
 
-static int number_check(const char *what, size_t tenant, double x, struct hes_err *err)
+static int number_check(const char *whose, size_t i, const char *what, double x,
+			struct hes_err *err)
 {
 	if (x >= HES_FAIR_MIN_NUMBER && x <= HES_FAIR_MAX_NUMBER)
 		return 0;
-	return hes_fail(err, -EINVAL, "tenant %zu: %s %g is outside %g to %g", tenant, what, x,
+	return hes_fail(err, -EINVAL, "%s %zu: %s %g is outside %g to %g", whose, i, what, x,
 			HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
+}
+
+int fair_weight_check(const char *whose, size_t i, double weight, struct hes_err *err)
+{
+	return number_check(whose, i, "weight", weight, err);
 }
 
 int fair_tenant_check(size_t tenant, const struct hes_fair_tenant *t, struct hes_err *err)
 {
-	int rc = number_check("power", tenant, t->power_w, err);
+	int rc = number_check("tenant", tenant, "power", t->power_w, err);
 
-	return rc ? rc : number_check("weight", tenant, t->weight, err);
+	return rc ? rc : fair_weight_check("tenant", tenant, t->weight, err);
 }
 
 int fair_request_check(const struct hes_fair_request *r, struct hes_err *err)

@@ -7,6 +7,9 @@
 
 #include "heshare/fair.h"
 
+/** @param whose  "tenant" or "user" @i. @return 0; -EINVAL out of range */
+int fair_weight_check(const char *whose, size_t i, double weight, struct hes_err *err);
+
 /** @return 0; -EINVAL its power or weight is out of range */
 int fair_tenant_check(size_t tenant, const struct hes_fair_tenant *t, struct hes_err *err);
 

@@ -3,10 +3,12 @@
  *
  * A GPU has some hundreds of tenants at most, so a pick looks at all of them.
  *
- * Invariant: no tenant with work is below the minimum, which never falls. So a tenant that gets
- * work cannot have saved up turns. The minimum is the least vruntime of the tenants with work, and
- * of the last tenant that had work while there is none. Slices are those of the tenants with work,
- * unless the queue is stale.
+ * Invariant: no user with work is below the minimum, which never falls. So a user that gets work
+ * cannot have saved up turns. The minimum is the least vruntime of the users with work, and of the
+ * last user that had work while there is none. The same holds for the tenants of each user. Slices
+ * are those of the tenants with work, unless the queue is stale.
+ *
+ * A user without tenants and without a debt is as a new one, so that another takes its place.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,18 +44,35 @@ struct slot {
 	struct hes_fair_tenant tenant;
 };
 
+struct user {
+	uint32_t id;
+	double weight, vruntime;
+	double slice_ns;
+	uint32_t n, n_busy; /* tenants, and those with work */
+	double floor;       /* the minimum of its tenants while none has work */
+	uint32_t at;        /* scratch: the place of its next tenant in busy */
+};
+
 struct hes_fair_queue {
 	struct hes_fair_queue_config c;
-	uint32_t n_busy;    /* tenants with work */
-	double floor;       /* the minimum while there are none */
+	uint32_t n_busy;    /* users with work */
+	double floor;       /* the minimum of users while there are none */
 	bool stale;         /* slices must be computed before the next pick */
 	struct slot *slots; /* [room], the first n_slots were used */
 	double *turns;      /* [room]: vruntime of a tenant with work; INFINITY: it has none */
+	uint32_t *owners;   /* [room]: its user */
 	uint32_t n_slots, room;
-	uint32_t free;                /* list of free slots below n_slots; NO_SLOT */
-	struct hes_fair_tenant *busy; /* [room], scratch: tenants with work */
-	uint64_t *slices;             /* [room], scratch: their slices */
-	void *slices_room;            /* scratch of fair_slices_fill() */
+	uint32_t free;      /* list of free slots below n_slots; NO_SLOT */
+	struct user *users; /* [users_room] */
+	uint32_t n_users, users_room;
+
+	/* Scratch: tenants with work, user by user. */
+	struct hes_fair_tenant *busy;     /* [room] */
+	uint32_t *busy_slots;             /* [room] */
+	uint64_t *slices;                 /* [room] */
+	struct hes_fair_user *busy_users; /* [users_room] */
+	uint64_t *user_slices;            /* [users_room] */
+	void *slices_room;                /* of fair_users_fill() */
 };
 
 static struct slot *slot_find(const struct hes_fair_queue *q, uint32_t tenant, struct hes_err *err)
@@ -113,8 +132,13 @@ void hes_fair_queue_destroy(struct hes_fair_queue *q)
 		free(q->slots[i].streams);
 	free(q->slots);
 	free(q->turns);
+	free(q->owners);
+	free(q->users);
 	free(q->busy);
+	free(q->busy_slots);
 	free(q->slices);
+	free(q->busy_users);
+	free(q->user_slices);
 	free(q->slices_room);
 	free(q);
 }
@@ -138,12 +162,83 @@ static bool queue_grow(struct hes_fair_queue *q)
 
 	if (!array_grow(&q->slots, room * sizeof(*q->slots)) ||
 	    !array_grow(&q->turns, room * sizeof(*q->turns)) ||
+	    !array_grow(&q->owners, room * sizeof(*q->owners)) ||
 	    !array_grow(&q->busy, room * sizeof(*q->busy)) ||
+	    !array_grow(&q->busy_slots, room * sizeof(*q->busy_slots)) ||
 	    !array_grow(&q->slices, room * sizeof(*q->slices)) ||
-	    !array_grow(&q->slices_room, fair_slices_room(room)))
+	    !array_grow(&q->slices_room, fair_users_room(room, room)))
 		return false;
 	q->room = room;
 	return true;
+}
+
+static bool users_grow(struct hes_fair_queue *q)
+{
+	uint32_t room = q->users_room ? 2 * q->users_room : LEAST_SLOTS;
+
+	if (!array_grow(&q->users, room * sizeof(*q->users)) ||
+	    !array_grow(&q->busy_users, room * sizeof(*q->busy_users)) ||
+	    !array_grow(&q->user_slices, room * sizeof(*q->user_slices)))
+		return false;
+	q->users_room = room;
+	return true;
+}
+
+/* The user with work that has the least vruntime, and of these the first; NO_SLOT: there is none.
+ */
+static uint32_t user_first(const struct hes_fair_queue *q)
+{
+	uint32_t first = NO_SLOT;
+
+	for (uint32_t u = 0; u < q->n_users; u++)
+		if (q->users[u].n_busy &&
+		    (first == NO_SLOT || q->users[u].vruntime < q->users[first].vruntime))
+			first = u;
+	return first;
+}
+
+static double queue_minimum(const struct hes_fair_queue *q)
+{
+	return q->n_busy ? q->users[user_first(q)].vruntime : q->floor;
+}
+
+/* Its user, or a place for it. @return 0; -ENOMEM; -ENOSPC */
+static int user_place(struct hes_fair_queue *q, uint32_t id, uint32_t *user, struct hes_err *err)
+{
+	const double minimum = queue_minimum(q);
+	uint32_t place = q->n_users;
+
+	for (*user = 0; *user < q->n_users; ++*user) {
+		const struct user *u = &q->users[*user];
+
+		if (u->id == id)
+			return 0;
+		if (!u->n && u->vruntime <= minimum)
+			place = *user;
+	}
+	if (place == HES_FAIR_MAX_TENANTS)
+		return hes_fail(err, -ENOSPC, "there are %d users already", HES_FAIR_MAX_TENANTS);
+	if (place == q->users_room && !users_grow(q))
+		return hes_fail(err, -ENOMEM, "out of memory for user %" PRIu32, id);
+	q->n_users += place == q->n_users;
+	q->users[place] = (struct user){ .id = id, .weight = 1 };
+	*user = place;
+	return 0;
+}
+
+int hes_fair_queue_set_user(struct hes_fair_queue *q, uint32_t user, double weight,
+			    struct hes_err *err)
+{
+	uint32_t u;
+	int rc = fair_weight_check("user", user, weight, err);
+
+	if (!rc)
+		rc = user_place(q, user, &u, err);
+	if (rc)
+		return rc;
+	q->users[u].weight = weight;
+	q->stale = true;
+	return 0;
 }
 
 static uint32_t slot_take(struct hes_fair_queue *q)
@@ -156,12 +251,13 @@ static uint32_t slot_take(struct hes_fair_queue *q)
 	return i;
 }
 
-int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t,
-		       uint32_t n_streams, uint32_t *tenant, struct hes_err *err)
+int hes_fair_queue_add_of(struct hes_fair_queue *q, uint32_t user, const struct hes_fair_tenant *t,
+			  uint32_t n_streams, uint32_t *tenant, struct hes_err *err)
 {
 	bool full = q->free == NO_SLOT;
 	int rc = spec_check(full ? q->n_slots : q->free, t, err);
 	struct stream *streams;
+	uint32_t u;
 
 	if (rc)
 		return rc;
@@ -171,36 +267,50 @@ int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t
 	if (full && q->n_slots == HES_FAIR_MAX_TENANTS)
 		return hes_fail(err, -ENOSPC, "there are %d tenants already", HES_FAIR_MAX_TENANTS);
 	streams = calloc(n_streams, sizeof(*streams));
-	if (!streams || (full && q->n_slots == q->room && !queue_grow(q))) {
+	if (!streams || (full && q->n_slots == q->room && !queue_grow(q)))
+		rc = hes_fail(err, -ENOMEM, "out of memory for a tenant with %" PRIu32 " streams",
+			      n_streams);
+	if (!rc)
+		rc = user_place(q, user, &u, err);
+	if (rc) {
 		free(streams);
-		return hes_fail(err, -ENOMEM, "out of memory for a tenant with %" PRIu32 " streams",
-				n_streams);
+		return rc;
 	}
 	*tenant = slot_take(q);
 	q->turns[*tenant] = INFINITY;
+	q->owners[*tenant] = u;
+	q->users[u].n++;
 	q->slots[*tenant] =
 		(struct slot){ .streams = streams, .n_streams = n_streams, .tenant = *t };
 	return 0;
 }
 
-/* The tenant with work that has the least vruntime, and of these the lowest index; @other than one.
- * NO_SLOT: there is none. */
-static uint32_t queue_first(const struct hes_fair_queue *q, uint32_t other)
+int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t,
+		       uint32_t n_streams, uint32_t *tenant, struct hes_err *err)
+{
+	return hes_fair_queue_add_of(q, 0, t, n_streams, tenant, err);
+}
+
+/* The tenant with work of a user that has the least vruntime, and of these the lowest index; @other
+ * than one. NO_SLOT: there is none. */
+static uint32_t tenant_first(const struct hes_fair_queue *q, uint32_t user, uint32_t other)
 {
 	uint32_t first = NO_SLOT;
 	double least = INFINITY;
 
 	for (uint32_t i = 0; i < q->n_slots; i++)
-		if (q->turns[i] < least && i != other) {
+		if (q->turns[i] < least && q->owners[i] == user && i != other) {
 			least = q->turns[i];
 			first = i;
 		}
 	return first;
 }
 
-static double queue_minimum(const struct hes_fair_queue *q)
+static double user_minimum(const struct hes_fair_queue *q, uint32_t user)
 {
-	return q->n_busy ? q->turns[queue_first(q, NO_SLOT)] : q->floor;
+	const struct user *u = &q->users[user];
+
+	return u->n_busy ? q->turns[tenant_first(q, user, NO_SLOT)] : u->floor;
 }
 
 static void slot_set_slice(const struct hes_fair_queue *q, struct slot *s, uint64_t slice)
@@ -212,19 +322,29 @@ static void slot_set_slice(const struct hes_fair_queue *q, struct slot *s, uint6
 static void tenant_arrives(struct hes_fair_queue *q, uint32_t tenant)
 {
 	struct slot *s = &q->slots[tenant];
+	struct user *u = &q->users[q->owners[tenant]];
 
-	s->vruntime = greater(s->vruntime, queue_minimum(q));
+	s->vruntime = greater(s->vruntime, user_minimum(q, q->owners[tenant]));
 	q->turns[tenant] = s->vruntime;
-	q->n_busy++;
+	if (!u->n_busy) {
+		u->vruntime = greater(u->vruntime, queue_minimum(q));
+		q->n_busy++;
+	}
+	u->n_busy++;
 	q->stale = true;
 }
 
 static void tenant_departs(struct hes_fair_queue *q, uint32_t tenant)
 {
+	struct user *u = &q->users[q->owners[tenant]];
+
 	q->turns[tenant] = INFINITY;
-	if (!--q->n_busy)
-		q->floor = q->slots[tenant].vruntime;
 	q->stale = true;
+	if (--u->n_busy)
+		return;
+	u->floor = q->slots[tenant].vruntime;
+	if (!--q->n_busy)
+		q->floor = u->vruntime;
 }
 
 int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_err *err)
@@ -235,6 +355,7 @@ int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_
 		return -ENOENT;
 	if (s->items)
 		tenant_departs(q, tenant);
+	q->users[q->owners[tenant]].n--;
 	free(s->streams);
 	*s = (struct slot){ .turn = q->free };
 	q->free = tenant;
@@ -354,19 +475,47 @@ int hes_fair_queue_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t *s
 	return 0;
 }
 
-/* In the order of the tenants: ties of Algorithm 1 go to the lowest index. */
+/* The tenants with work, user by user. @return their number; @n_users: with work */
+static size_t queue_gather(struct hes_fair_queue *q, size_t *n_users)
+{
+	uint32_t n = 0;
+
+	*n_users = 0;
+	for (uint32_t u = 0; u < q->n_users; u++) {
+		struct user *user = &q->users[u];
+
+		user->at = n;
+		n += user->n_busy;
+		if (user->n_busy)
+			q->busy_users[(*n_users)++] =
+				(struct hes_fair_user){ user->weight, user->n_busy };
+	}
+	for (uint32_t i = 0; i < q->n_slots; i++)
+		if (q->slots[i].items) {
+			uint32_t at = q->users[q->owners[i]].at++;
+
+			q->busy[at] = q->slots[i].tenant;
+			q->busy_slots[at] = i;
+		}
+	return n;
+}
+
+/* In the order of users and tenants: ties of Algorithm 1 go to the lowest index. */
 static void queue_slice(struct hes_fair_queue *q)
 {
 	struct hes_fair_request r = { q->c.policy, q->c.interval, q->c.phi, q->busy, 0 };
-	size_t k = 0;
+	size_t n_users, k = 0;
 
-	for (uint32_t i = 0; i < q->n_slots; i++)
-		if (q->slots[i].items)
-			q->busy[r.n++] = q->slots[i].tenant;
-	fair_slices_fill(&r, q->slices_room, q->slices);
-	for (uint32_t i = 0; i < q->n_slots; i++)
-		if (q->slots[i].items)
-			slot_set_slice(q, &q->slots[i], q->slices[k++]);
+	r.n = queue_gather(q, &n_users);
+	fair_users_fill(&r, q->busy_users, n_users, q->slices_room, q->user_slices, q->slices);
+	for (size_t i = 0; i < r.n; i++)
+		slot_set_slice(q, &q->slots[q->busy_slots[i]], q->slices[i]);
+	for (uint32_t u = 0; u < q->n_users; u++)
+		if (q->users[u].n_busy) {
+			uint64_t slice = q->user_slices[k++];
+
+			q->users[u].slice_ns = (double)((slice ? slice : 1) * q->c.quantum_ns);
+		}
 	q->stale = false;
 }
 
@@ -381,34 +530,80 @@ static bool queue_turn(struct hes_fair_queue *q, uint32_t tenant, struct hes_fai
 	return true;
 }
 
+static uint32_t queue_first(const struct hes_fair_queue *q)
+{
+	uint32_t user = user_first(q);
+
+	return user == NO_SLOT ? NO_SLOT : tenant_first(q, user, NO_SLOT);
+}
+
 bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out)
 {
-	return queue_turn(q, queue_first(q, NO_SLOT), out);
+	return queue_turn(q, queue_first(q), out);
 }
 
+/* The user of the first one will have used its slice, and may come again with another tenant. */
 bool hes_fair_queue_second(struct hes_fair_queue *q, struct hes_fair_turn *out)
 {
-	return queue_turn(q, queue_first(q, queue_first(q, NO_SLOT)), out);
+	uint32_t first, next = NO_SLOT;
+	struct hes_fair_turn turn;
+	double least = INFINITY;
+
+	if (!hes_fair_queue_pick(q, &turn))
+		return false;
+	first = q->owners[turn.tenant];
+	for (uint32_t u = 0; u < q->n_users; u++) {
+		double more = u == first ? (double)turn.slice_ns / q->users[u].slice_ns : 0;
+
+		if (q->users[u].n_busy > (u == first) && q->users[u].vruntime + more < least) {
+			least = q->users[u].vruntime + more;
+			next = u;
+		}
+	}
+	return next != NO_SLOT && queue_turn(q, tenant_first(q, next, turn.tenant), out);
 }
 
-/* Large vruntimes would lose short turns. Tenants without work that are behind would start at the
+/* Large vruntimes would lose short turns. Those without work that are behind would start at the
  * minimum anyway. */
 static void queue_rebase(struct hes_fair_queue *q)
 {
 	const double zero = queue_minimum(q);
 
+	for (uint32_t u = 0; u < q->n_users; u++)
+		q->users[u].vruntime = greater(q->users[u].vruntime - zero, 0);
+	q->floor = 0;
+}
+
+static void user_rebase(struct hes_fair_queue *q, uint32_t user)
+{
+	const double zero = user_minimum(q, user);
+
 	for (uint32_t i = 0; i < q->n_slots; i++) {
+		if (q->owners[i] != user)
+			continue;
 		q->slots[i].vruntime = greater(q->slots[i].vruntime - zero, 0);
 		if (q->slots[i].items)
 			q->turns[i] = q->slots[i].vruntime;
 	}
-	q->floor = 0;
+	q->users[user].floor = 0;
+}
+
+static void user_charge(struct hes_fair_queue *q, uint32_t user, uint64_t time_ns)
+{
+	struct user *u = &q->users[user];
+
+	u->vruntime += (double)time_ns / u->slice_ns;
+	if (!q->n_busy)
+		q->floor = greater(q->floor, u->vruntime);
+	if (queue_minimum(q) > REBASE_AFTER)
+		queue_rebase(q);
 }
 
 int hes_fair_queue_charge(struct hes_fair_queue *q, uint32_t tenant, uint64_t time_ns,
 			  double energy_j, struct hes_err *err)
 {
 	struct slot *s = slot_find(q, tenant, err);
+	uint32_t user;
 
 	if (!s)
 		return -ENOENT;
@@ -421,15 +616,17 @@ int hes_fair_queue_charge(struct hes_fair_queue *q, uint32_t tenant, uint64_t ti
 		return hes_fail(err, -EINVAL,
 				"tenant %" PRIu32 " never had a slice, so it cannot have run",
 				tenant);
+	user = q->owners[tenant];
 	s->time_ns += time_ns;
 	s->energy_j += energy_j;
 	s->vruntime += (double)time_ns / s->slice_ns;
 	if (s->items)
 		q->turns[tenant] = s->vruntime;
-	else if (!q->n_busy)
-		q->floor = greater(q->floor, s->vruntime);
-	if (queue_minimum(q) > REBASE_AFTER)
-		queue_rebase(q);
+	else if (!q->users[user].n_busy)
+		q->users[user].floor = greater(q->users[user].floor, s->vruntime);
+	if (user_minimum(q, user) > REBASE_AFTER)
+		user_rebase(q, user);
+	user_charge(q, user, time_ns);
 	return 0;
 }
 

@@ -143,10 +143,8 @@ static int users_check(const struct hes_fair_request *r, const struct hes_fair_u
 	size_t n = 0;
 
 	for (size_t u = 0; u < n_users; u++) {
-		if (!(users[u].weight >= HES_FAIR_MIN_NUMBER &&
-		      users[u].weight <= HES_FAIR_MAX_NUMBER))
-			return hes_fail(err, -EINVAL, "user %zu: weight %g is outside %g to %g", u,
-					users[u].weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
+		if (fair_weight_check("user", u, users[u].weight, err))
+			return -EINVAL;
 		if (users[u].n < 1 || users[u].n > r->n - n)
 			return hes_fail(err, -EINVAL,
 					"user %zu: %zu tenants are outside 1 to %zu, those that "

@@ -625,6 +625,96 @@ TEST(picks_equal_those_of_a_plain_queue)
 	}
 }
 
+static uint32_t add_of(struct hes_fair_queue *q, uint32_t user, double power_w)
+{
+	const struct hes_fair_tenant t = { power_w, 1, HES_FAIR_BACKLOGGED };
+	uint32_t tenant = UINT32_MAX;
+
+	assert_int_equal(hes_fair_queue_add_of(q, user, &t, 1, &tenant, NULL), 0);
+	submit(q, tenant, 1);
+	return tenant;
+}
+
+/* Time of tenant 0, as a part of all, where turns of the others last @times their slices. */
+static double first_part(struct hes_fair_queue *q, uint64_t times)
+{
+	uint64_t first = 0, all = 0;
+
+	for (int k = 0; k < 20000; k++) {
+		struct hes_fair_turn t = pick(q);
+		uint64_t took = t.tenant ? times * t.slice_ns : t.slice_ns;
+
+		charge(q, t.tenant, took);
+		first += t.tenant ? 0 : took;
+		all += took;
+	}
+	return (double)first / (double)all;
+}
+
+/* Also where they never release, so that each turn lasts many slices. */
+TEST(a_user_with_64_names_has_the_time_of_one_with_one)
+{
+	for (uint64_t times = 1; times <= 1000; times *= 10) {
+		struct hes_fair_queue *q = queue_of(TIME, 0, 200);
+
+		add_of(q, 7, 100);
+		for (int i = 0; i < 64; i++)
+			add_of(q, 8, 100);
+		assert_true(fabs(first_part(q, times) - 0.5) < 0.01);
+		assert_int_equal(hes_fair_queue_set_user(q, 7, 3, NULL), 0);
+		assert_true(fabs(first_part(q, times) - 0.75) < 0.01);
+		hes_fair_queue_destroy(q);
+	}
+}
+
+/* A new name of a user has the user's debt; a user that was alone owes nothing. */
+TEST(a_debt_of_a_user_outlives_its_tenants)
+{
+	struct hes_fair_queue *q = queue_of(TIME, 0, 20);
+	uint32_t a = add_of(q, 1, 100), b;
+
+	charge(q, pick(q).tenant, 1000 * pick(q).slice_ns);
+	b = add_of(q, 2, 100);
+	charge(q, a, 10 * pick(q).slice_ns); /* slices of half an interval */
+	for (int k = 0; k < 3; k++)
+		assert_int_equal(full_turn(q), b);
+	assert_int_equal(hes_fair_queue_remove(q, a, NULL), 0);
+	a = add_of(q, 1, 100);
+	for (int k = 0; k < 7; k++)
+		assert_int_equal(full_turn(q), b);
+	assert_int_equal(full_turn(q), a);
+	assert_int_equal(hes_fair_queue_remove(q, a, NULL), 0);
+	add_of(q, 3, 100); /* not in the place of user 1, which has a debt again */
+	a = add_of(q, 1, 100);
+	assert_int_not_equal(full_turn(q), a);
+	hes_fair_queue_destroy(q);
+}
+
+TEST(the_second_is_the_next_pick_if_the_first_uses_its_slice)
+{
+	struct hes_rng rng;
+
+	hes_rng_seed(&rng, 11);
+	for (int k = 0; k < 200; k++) {
+		struct hes_fair_queue *q = queue_of(ETF, 0.7, 1000);
+		struct hes_fair_turn second;
+
+		for (size_t i = 2 + hes_rng_below(&rng, 12); i; i--)
+			add_of(q, (uint32_t)hes_rng_below(&rng, 4),
+			       (double)(50 + hes_rng_below(&rng, 200)));
+		for (int turn = 0; turn < 100; turn++) {
+			uint32_t first = pick(q).tenant;
+
+			assert_true(hes_fair_queue_second(q, &second));
+			assert_int_not_equal(second.tenant, first);
+			full_turn(q);
+			if (pick(q).tenant != first)
+				assert_int_equal(pick(q).tenant, second.tenant);
+		}
+		hes_fair_queue_destroy(q);
+	}
+}
+
 static void check_config_refused(struct hes_fair_queue_config c, const char *says)
 {
 	struct hes_fair_queue *q = NULL;
