@@ -132,6 +132,7 @@ struct hes_run_job {
 	enum hes_verdict last_verdict;   /* of the last that ended; HES_VERDICT_OPEN: none has */
 	int32_t last_status;             /* the same; see struct hes_attempt */
 	char seen[HES_JOURNAL_SEEN_MAX]; /* the same */
+	int64_t held_us;                 /* the same: its time without work, as of hold.h */
 };
 
 struct hes_attempt {
@@ -148,6 +149,7 @@ struct hes_attempt {
 			   valid unless open */
 	enum hes_verdict verdict;
 	bool has_energy;
+	int64_t held_us;                 /* it was held for so long */
 	uint64_t energy_mj;              /* attributed so far; valid if has_energy */
 	char seen[HES_JOURNAL_SEEN_MAX]; /* why it ended early, or is tried again alone;
 					    "": neither */
@@ -256,6 +258,15 @@ int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt,
 /** The clock of its GPU was set to @clock_mhz while it runs; 0: unlocked. */
 int hes_journal_attempt_clock(struct hes_journal *j, int64_t attempt, uint32_t clock_mhz,
 			      struct hes_err *err);
+/** It was held for @held_us so far. */
+int hes_journal_attempt_held(struct hes_journal *j, int64_t attempt, int64_t held_us,
+			     struct hes_err *err);
+/** Co-runners stalled in @run while a job of the workload was held: no job of it is held again. */
+int hes_journal_never_hold(struct hes_journal *j, int64_t run, const char *workload,
+			   struct hes_err *err);
+/** @param out  whether jobs of the workload may be held */
+int hes_journal_may_hold(struct hes_journal *j, const char *workload, bool *out,
+			 struct hes_err *err);
 /** @param seen  as in struct hes_attempt; NULL: "" */
 int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us,
 			      int32_t status, enum hes_verdict verdict, const char *seen,

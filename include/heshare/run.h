@@ -126,7 +126,6 @@ struct hes_run_job_record {
 	uint64_t planned_mj; /* attributed in the same way as measured energy */
 	uint64_t iterations; /* of the last attempt that ended in this session, by its progress
 				lines; 0: none seen */
-	bool stalled_others; /* its co-runners stalled while it was held */
 	double clock_mhz, clock_s; /* mean clock of its GPU while that attempt ran, over clock_s;
 				      0 s: not read */
 };
@@ -205,6 +204,7 @@ struct hes_run_live_job {
 			many it has is not known */
 	uint64_t iterations; /* by its progress; 0: none */
 	int64_t left_us;     /* by its progress, else by the plan; 0: not known */
+	bool held;           /* it stands still */
 };
 
 /** What the runner knows of its run, as it writes it once a second (live.json in the run's folder).

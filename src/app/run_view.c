@@ -55,6 +55,7 @@ static void job_runs(struct run_view *v, const struct hes_run_job *job, const st
 		.attempt = a,
 		.done = live ? live->done : -1,
 		.iterations = live ? live->iterations : 0,
+		.held = live && live->held,
 		.has_left = live && (live->done >= 0 || live->left_us > 0),
 	};
 	if (live)

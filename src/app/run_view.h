@@ -22,6 +22,7 @@ struct run_view_job {
 	const struct hes_attempt *attempt;
 	double done;         /* part of its iterations; below 0: not known */
 	uint64_t iterations; /* by its progress; 0: none */
+	bool held;
 	bool has_left;
 	int64_t left_us;
 };

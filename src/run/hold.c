@@ -106,13 +106,13 @@ static void running_swap(struct run_gpu *g, struct run_task *t, uint32_t to)
 		}
 }
 
-/* The tasks of this run that it is known of. */
+/* By the tasks of this run, also where the journal could not be written. */
 static bool workload_is_never_held(const struct run_holder *h, const struct run_task *t)
 {
 	for (size_t i = 0; i < h->tasks->n; i++) {
 		const struct run_task *o = h->tasks->v[i];
 
-		if (o->record.stalled_others && strcmp(o->job->workload, t->job->workload) == 0)
+		if (o->stalls_others && strcmp(o->job->workload, t->job->workload) == 0)
 			return true;
 	}
 	return false;
@@ -120,12 +120,18 @@ static bool workload_is_never_held(const struct run_holder *h, const struct run_
 
 int run_hold(struct run_holder *h, struct run_task *t, const char *why, struct hes_err *err)
 {
+	bool may;
+	int rc;
+
 	if (task_state(t) == TASK_HELD)
 		return 0;
 	if (task_state(t) != TASK_RUNNING || t->ending != ENDING_OWN || t->gpu->trial.open ||
 	    h->stop->signals)
 		return hes_fail(err, -EBUSY, "job %s does not run, or is to end", t->job->id);
-	if (workload_is_never_held(h, t))
+	rc = hes_journal_may_hold(h->log->journal, t->job->workload, &may, err);
+	if (rc)
+		return rc;
+	if (!may || workload_is_never_held(h, t))
 		return hes_fail(err, -EPERM,
 				"job %s: co-runners stalled when a job of workload %s was held",
 				t->job->id, t->job->workload);
@@ -189,6 +195,8 @@ void run_release(struct run_holder *h, struct run_task *t, const char *why)
 		run_tell(h->log, "job %s goes on, and the guard does not know it: %s", t->job->id,
 			 err.msg);
 	hold_end(t, run_now_us(h->log->clock));
+	if (hes_journal_attempt_held(h->log->journal, t->attempt.id, t->hold.before_us, &err))
+		run_pause(h->log, &err);
 	task_release(h->tasks, t);
 	running_swap(g, t, g->n_running);
 	g->n_running++;
@@ -236,11 +244,15 @@ static bool hold_is_due(struct run_holder *h, struct run_task *t, int64_t now)
 
 static void never_hold(struct run_holder *h, struct run_task *t, const struct run_task *stalled)
 {
-	run_tell(h->log,
-		 "job %s was held, and job %s stalled: job %s goes on, and its workload %s is "
-		 "not held again",
-		 t->job->id, stalled->job->id, t->job->id, t->job->workload);
-	t->record.stalled_others = true;
+	struct hes_err err;
+
+	t->stalls_others = true;
+	if (hes_journal_never_hold(h->log->journal, h->log->run->id, t->job->workload, &err))
+		run_pause(h->log, &err);
+	run_learner_note(h->learner, run_gpu_name(t->gpu), NULL,
+			 "job %s stalled while job %s was held, which goes on: jobs of workload %s "
+			 "are not held again",
+			 stalled->job->id, t->job->id, t->job->workload);
 }
 
 static void watch_look(struct run_holder *h, struct run_gpu *g, int64_t now)

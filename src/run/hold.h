@@ -9,6 +9,7 @@
 #ifndef HES_RUN_HOLD_H
 #define HES_RUN_HOLD_H
 
+#include "run/learner.h"
 #include "run/settings.h"
 #include "run/solo_point.h"
 #include "run/work_count.h"
@@ -19,6 +20,7 @@ struct run_holder {
 	struct run_settings *settings;
 	struct run_meter *meter;
 	const struct run_stop *stop;
+	struct run_learner *learner; /* takes what the report says */
 };
 
 /**

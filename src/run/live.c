@@ -77,6 +77,7 @@ static void look_at_job(const struct run_task *t, int64_t now, struct hes_run_li
 	memcpy(out->job, t->job->id, sizeof(out->job));
 	out->done = task_part_done(t);
 	out->iterations = t->progress.iterations;
+	out->held = task_state(t) == TASK_HELD;
 	out->left_us = t->unknown && out->done < 0 ? 0 : task_left_us(t, now);
 }
 
@@ -122,10 +123,11 @@ static json_t *live_json(int64_t run, const struct hes_run_live *l)
 		const struct hes_run_live_job *j = &l->jobs[i];
 
 		json_array_append_new(jobs,
-				      json_pack("{s:s, s:o, s:I, s:f}", "job", j->job, "done",
+				      json_pack("{s:s, s:o, s:I, s:f, s:b}", "job", j->job, "done",
 						number_json(j->done >= 0, j->done), "iterations",
 						(json_int_t)j->iterations, "left_s",
-						j->left_us > 0 ? (double)j->left_us * 1e-6 : 0.0));
+						j->left_us > 0 ? (double)j->left_us * 1e-6 : 0.0,
+						"held", j->held));
 	}
 	return json_pack("{s:I, s:I, s:f, s:f, s:o, s:o}", "run", (json_int_t)run, "at_us",
 			 (json_int_t)l->at_us, "time_s", (double)l->now_us * 1e-6, "left_s",
@@ -207,6 +209,7 @@ static bool read_job(const json_t *o, struct hes_run_live_job *j)
 
 	if (!read_number(o, "done", &j->done))
 		j->done = -1;
+	j->held = json_is_true(json_object_get(o, "held"));
 	j->iterations = read_number(o, "iterations", &iterations) ? (uint64_t)iterations : 0;
 	return read_us(o, "left_s", &j->left_us) && read_name(o, "job", j->job);
 }

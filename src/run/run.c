@@ -60,7 +60,8 @@ static void runner_wire(struct runner *r)
 	r->samples.log = &r->log;
 	r->samples.gpus = &r->gpus;
 	r->observer = (struct run_observer){ &r->log, &r->meter, r->q->devices, &r->samples };
-	r->holder = (struct run_holder){ &r->log, &r->tasks, &r->settings, &r->meter, &r->stop };
+	r->holder = (struct run_holder){ &r->log,   &r->tasks, &r->settings,
+					 &r->meter, &r->stop,  &r->learner };
 	r->sets = (struct run_job_sets){ &r->learner, &r->holder, &r->meter };
 	r->learner = (struct run_learner){ .q = r->q, .log = &r->log, .gpus = &r->gpus };
 	r->judge = (struct run_judge){ r->q, &r->log, &r->stop, &r->tasks, &r->settings };

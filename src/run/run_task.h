@@ -139,9 +139,11 @@ struct run_task {
 
 	/* All attempts. */
 	struct hes_run_job_record record;
-	uint64_t began;   /* start of the process of its first attempt, clock ticks since boot; 0:
-			     none in this boot */
-	unsigned charged; /* failures of its own in this life of the run */
+	bool stalls_others; /* co-runners stalled while it was held: its workload is not held again
+			     */
+	uint64_t began;     /* start of the process of its first attempt, clock ticks since boot; 0:
+			       none in this boot */
+	unsigned charged;   /* failures of its own in this life of the run */
 	unsigned co_failures;   /* failures with others */
 	unsigned killed_starts; /* killed before the command ran */
 };

@@ -26,13 +26,16 @@ static const char *const texts[JOURNAL_STATEMENTS] = {
 	[JOURNAL_ATTEMPT_CLOCK] = "UPDATE attempts SET clock_mhz = ?2 WHERE id = ?1",
 	[JOURNAL_ATTEMPT_ENDED] = "UPDATE attempts SET ended_us = ?2, status = ?3, verdict = ?4, "
 				  "seen = ?5 WHERE id = ?1",
+	[JOURNAL_ATTEMPT_HELD] = "UPDATE attempts SET held_us = ?2 WHERE id = ?1",
+	[JOURNAL_NEVER_HOLD] =
+		"INSERT INTO never_held (workload, run_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
 	[JOURNAL_ATTEMPT_TOOK] = "UPDATE attempts SET energy_mj = ?2 WHERE id = ?1",
 	[JOURNAL_COPY_ATTEMPT] =
 		"INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, started_us, "
-		"ended_us, status, verdict, energy_mj, seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
-		"?8, ?9, ?10, ?11, nullif(?12, '')) ON CONFLICT DO UPDATE SET clock_mhz = ?6, "
-		"ended_us = ?8, "
-		"status = ?9, verdict = ?10, energy_mj = ?11, seen = nullif(?12, '')",
+		"ended_us, status, verdict, energy_mj, seen, held_us) VALUES (?1, ?2, ?3, ?4, ?5, "
+		"?6, ?7, ?8, ?9, ?10, ?11, nullif(?12, ''), ?13) ON CONFLICT DO UPDATE SET "
+		"clock_mhz = ?6, ended_us = ?8, status = ?9, verdict = ?10, energy_mj = ?11, "
+		"seen = nullif(?12, ''), held_us = ?13",
 	[JOURNAL_RESULT] =
 		"UPDATE run_jobs SET state = ?3, start_us = ?4, end_us = ?5, energy_mj = ?6"
 		" WHERE run_id = ?1 AND job = ?2",
@@ -328,6 +331,26 @@ int hes_journal_attempt_clock(struct hes_journal *j, int64_t attempt, uint32_t c
 
 	sqlite3_bind_int64(q, 1, attempt);
 	sqlite3_bind_int64(q, 2, clock_mhz);
+	return hes_db_run(j->store, q, err);
+}
+
+int hes_journal_attempt_held(struct hes_journal *j, int64_t attempt, int64_t held_us,
+			     struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_HELD];
+
+	sqlite3_bind_int64(q, 1, attempt);
+	sqlite3_bind_int64(q, 2, held_us);
+	return hes_db_run(j->store, q, err);
+}
+
+int hes_journal_never_hold(struct hes_journal *j, int64_t run, const char *workload,
+			   struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_NEVER_HOLD];
+
+	journal_bind(q, 1, workload);
+	sqlite3_bind_int64(q, 2, run);
 	return hes_db_run(j->store, q, err);
 }
 

@@ -185,6 +185,7 @@ static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	r->arrival_us = sqlite3_column_int64(q, 13);
 	hes_db_text(q, 14, r->seen, sizeof(r->seen));
 	r->planned_mj = (uint64_t)sqlite3_column_int64(q, 15);
+	r->held_us = sqlite3_column_int64(q, 16);
 	return 0;
 }
 
@@ -199,7 +200,8 @@ int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **ou
 		"j.run_id AND a.job = j.job AND verdict <> 'done'),"
 		" (SELECT status FROM attempts a WHERE " ENDED
 		"), coalesce((SELECT verdict FROM attempts a WHERE " ENDED
-		"), 'open'), arrival_us, (SELECT seen FROM attempts a WHERE " ENDED "), planned_mj"
+		"), 'open'), arrival_us, (SELECT seen FROM attempts a WHERE " ENDED
+		"), planned_mj, coalesce((SELECT held_us FROM attempts a WHERE " ENDED "), 0)"
 		" FROM run_jobs j WHERE run_id = ? ORDER BY id",
 		run, sizeof(**out), job_row, out, out_n, err);
 }
@@ -226,6 +228,7 @@ static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 	a->has_energy = sqlite3_column_type(q, 13) != SQLITE_NULL;
 	a->energy_mj = (uint64_t)sqlite3_column_int64(q, 13);
 	hes_db_text(q, 14, a->seen, sizeof(a->seen));
+	a->held_us = sqlite3_column_int64(q, 15);
 	return 0;
 }
 
@@ -236,8 +239,25 @@ int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt 
 		j,
 		"SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, "
 		"pid, pid_start, pid_boot, ended_us, status,"
-		" verdict, energy_mj, seen FROM attempts WHERE run_id = ? ORDER BY id",
+		" verdict, energy_mj, seen, held_us FROM attempts WHERE run_id = ? ORDER BY id",
 		run, sizeof(**out), attempt_row, out, out_n, err);
+}
+
+int hes_journal_may_hold(struct hes_journal *j, const char *workload, bool *out,
+			 struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(j->store, "SELECT 1 FROM never_held WHERE workload = ?", &q, err);
+
+	if (rc)
+		return rc;
+	journal_bind(q, 1, workload);
+	rc = hes_db_step(j->store, q, err);
+	sqlite3_finalize(q);
+	if (rc < 0)
+		return rc;
+	*out = !rc;
+	return 0;
 }
 
 static int meter_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)

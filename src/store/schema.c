@@ -299,6 +299,13 @@ const struct hes_schema_step hes_schema_steps[] = {
 	  "ALTER TABLE runs ADD COLUMN learning_iterations INTEGER NOT NULL DEFAULT 0;"
 	  "ALTER TABLE added_jobs ADD COLUMN keep REAL NOT NULL DEFAULT 0;", /* 0: none */
 	  { NULL } },
+	{ "how long attempts were held, and workloads that are not held",
+	  "ALTER TABLE attempts ADD COLUMN held_us INTEGER NOT NULL DEFAULT 0;"
+	  "CREATE TABLE never_held ("
+	  "  workload TEXT PRIMARY KEY,"
+	  "  run_id   INTEGER NOT NULL" /* in which co-runners stalled */
+	  ") STRICT, WITHOUT ROWID;",
+	  { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

@@ -54,6 +54,18 @@ int run_act(struct run_log *l, const char *gpu, const char *job, struct hes_err 
 	return 0;
 }
 
+void run_learner_note(struct run_learner *l, const char *gpu, const char *job, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	(void)l, (void)gpu, (void)job;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	note("learnt:", text);
+}
+
 void run_pause(struct run_log *l, const struct hes_err *err)
 {
 	(void)l, (void)err;
@@ -126,6 +138,9 @@ struct bench {
 	struct run_tasks tasks;
 	struct run_settings settings;
 	struct run_stop stop;
+	char path[32]; /* of the store */
+	struct hes_store *store;
+	struct hes_run run;
 	struct run_log log;
 	struct run_holder holder;
 	struct run_task **t;
@@ -134,6 +149,12 @@ struct bench {
 static void make(struct bench *b)
 {
 	*b = (struct bench){ .planned.name = "g", .gpu.planned = &b->planned };
+	snprintf(b->path, sizeof(b->path), "/tmp/test_hold.XXXXXX");
+	assert_non_null(mkdtemp(b->path));
+	strcat(b->path, "/s.db");
+	assert_int_equal(hes_store_open(b->path, HES_STORE_WRITE, 0, &b->store, NULL), 0);
+	assert_int_equal(hes_journal_open(b->store, &b->log.journal, NULL), 0);
+	b->log.run = &b->run;
 	b->holder = (struct run_holder){
 		.tasks = &b->tasks, .settings = &b->settings, .log = &b->log, .stop = &b->stop
 	};
@@ -161,6 +182,16 @@ static void make(struct bench *b)
 	gpu_active = gpu_read = true;
 	journal_full = false;
 	acts[0] = '\0';
+}
+
+static void unmake(struct bench *b)
+{
+	run_tasks_free(&b->tasks);
+	hes_journal_close(b->log.journal);
+	hes_store_close(b->store);
+	assert_int_equal(unlink(b->path), 0);
+	*strrchr(b->path, '/') = '\0';
+	assert_int_equal(rmdir(b->path), 0);
 }
 
 static void look(struct bench *b, int64_t at_us)
@@ -196,7 +227,7 @@ TEST(a_task_is_held_at_a_progress_line_or_with_an_idle_gpu_or_after_a_second)
 		assert_string_equal(acts, "act a, account, stop a, segment");
 		assert_true(b.gpu.n_running == 2 && b.gpu.n_held == 1);
 		assert_ptr_equal(b.gpu.running[2], b.t[0]);
-		run_tasks_free(&b.tasks);
+		unmake(&b);
 	}
 }
 
@@ -220,7 +251,7 @@ TEST(nothing_is_held_that_ends_or_that_the_journal_does_not_take)
 	assert_int_equal(task_state(b.t[0]), TASK_RUNNING);
 	assert_string_equal(acts, "pause");
 	assert_int_equal(run_hold_next_us(&b.gpu), RUN_NEVER_US);
-	run_tasks_free(&b.tasks);
+	unmake(&b);
 }
 
 TEST(held_time_counts_for_no_duration_limit_or_end)
@@ -252,7 +283,7 @@ TEST(held_time_counts_for_no_duration_limit_or_end)
 	assert_int_equal(t->deadline_us, 230 * S);
 	assert_int_equal(t->expected_end_us, 130 * S);
 	assert_true(b.gpu.n_running == 3 && !b.gpu.n_held);
-	run_tasks_free(&b.tasks);
+	unmake(&b);
 }
 
 TEST(if_all_are_held_the_first_goes_on)
@@ -272,12 +303,13 @@ TEST(if_all_are_held_the_first_goes_on)
 	assert_int_equal(task_state(b.t[2]), TASK_HELD);
 	run_release_all(&b.holder, &b.gpu, "a test");
 	assert_true(b.gpu.n_running == 3 && !b.gpu.n_held);
-	run_tasks_free(&b.tasks);
+	unmake(&b);
 }
 
 TEST(a_workload_whose_hold_stalls_others_goes_on_and_is_not_held_again)
 {
 	struct bench b;
+	bool may;
 
 	make(&b);
 	memcpy(b.jobs[2].workload, b.jobs[0].workload, sizeof(b.jobs[2].workload));
@@ -290,13 +322,19 @@ TEST(a_workload_whose_hold_stalls_others_goes_on_and_is_not_held_again)
 	acts[0] = '\0';
 	look(&b, 15 * S);
 	assert_int_equal(task_state(b.t[0]), TASK_RUNNING);
-	assert_string_equal(acts, "tell job a was held, and job b stalled: job a goes on, and its "
-				  "workload wa is not held again, act a, account, go a, segment");
-	assert_true(b.t[0]->record.stalled_others);
+	assert_string_equal(acts,
+			    "learnt: job b stalled while job a was held, which goes on: jobs "
+			    "of workload wa are not held again, act a, account, go a, segment");
+	assert_int_equal(hes_journal_may_hold(b.log.journal, "wa", &may, NULL), 0);
+	assert_false(may);
 	assert_int_equal(run_hold(&b.holder, b.t[0], "a test", NULL), -EPERM);
 	assert_int_equal(run_hold(&b.holder, b.t[2], "a test", NULL), -EPERM);
 	assert_int_equal(run_hold(&b.holder, b.t[1], "a test", NULL), 0);
-	run_tasks_free(&b.tasks);
+	run_release(&b.holder, b.t[1], "a test");
+	/* By an earlier run. */
+	assert_int_equal(hes_journal_never_hold(b.log.journal, 7, "wb", NULL), 0);
+	assert_int_equal(run_hold(&b.holder, b.t[1], "a test", NULL), -EPERM);
+	unmake(&b);
 }
 
 TEST(a_co_runner_that_goes_on_or_ends_is_no_stall)
@@ -318,7 +356,7 @@ TEST(a_co_runner_that_goes_on_or_ends_is_no_stall)
 			look(&b, at);
 		assert_int_equal(task_state(b.t[0]), TASK_HELD);
 		assert_int_equal(run_hold_next_us(&b.gpu), RUN_NEVER_US);
-		run_tasks_free(&b.tasks);
+		unmake(&b);
 	}
 }
 
@@ -345,7 +383,7 @@ TEST(co_runners_without_progress_stall_if_the_gpu_idles)
 		for (int64_t at = 0; at <= 5 * S; at += S / 4)
 			look(&b, rows[i].from_us + at);
 		assert_int_equal(task_state(b.t[0]), rows[i].stalls ? TASK_RUNNING : TASK_HELD);
-		run_tasks_free(&b.tasks);
+		unmake(&b);
 	}
 }
 
@@ -387,7 +425,7 @@ TEST(work_is_counted_by_lines_else_by_launches_and_never_between_sources)
 	assert_int_equal(t->launches_fd, -1);
 	close(fd);
 	unlink(path);
-	run_tasks_free(&b.tasks);
+	unmake(&b);
 }
 
 int main(void)

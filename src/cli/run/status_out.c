@@ -142,7 +142,10 @@ static void job_row(struct table *t, const struct run_view *v, const struct hes_
 		cell_count(NULL, "SM %", r ? r->attempt->sm_pct : j->sm_pct),
 		cell_count("sm_pct", NULL, j->sm_pct),
 		cell_if(mhz, cell_count("clock_mhz", "MHz", mhz)),
-		cell_text("state", NULL, r ? "running" : hes_run_job_state_names[j->state]),
+		cell_text("state", r ? "state" : NULL,
+			  !r        ? hes_run_job_state_names[j->state]
+			  : r->held ? "held"
+				    : "running"),
 		cell_flag("added", NULL, j->arrival_us > 0),
 		cell_shown(cell_if(done >= 0, cell_real("done", "done", 0, done)), progress),
 		cell_if(r && r->has_left,
