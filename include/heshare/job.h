@@ -28,8 +28,9 @@ struct hes_job {
 				  given */
 	uint32_t measured_mib; /* that it used when it was profiled; 0: not known */
 	bool has_deadline;
-	int64_t deadline_us;     /* from the start of the trace; valid if has_deadline */
-	uint32_t weight;         /* importance, 1..1000 */
+	int64_t deadline_us; /* from the start of the trace; valid if has_deadline */
+	uint32_t weight;     /* importance, 1..1000 */
+	double keep; /* part of its speed alone that co-runners must leave it; 0: not given */
 	char user[HES_NAME_MAX]; /* "" when not given */
 	char *command;           /* NULL when not given; owned */
 	char *progress;          /* pattern with a group for the count in its progress lines

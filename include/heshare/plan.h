@@ -36,6 +36,8 @@ struct hes_placement {
 	uint32_t activity_mw; /* alone at its share and clock: power above idle
 				 (heshare/attribute.h); 0: not known */
 	uint64_t energy_mj;   /* its part of the GPU's energy by activity; 0: not known */
+	double time_error;    /* its time may differ by this part of it; 0: not known. In no file
+			       */
 };
 
 /** Jobs that start together; in an open queue, one job. */

@@ -72,7 +72,8 @@ static void tell_wishes(const struct hes_app *app)
 static void tell_removed(const struct hes_app *app)
 {
 	static const char *const names[] = { "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
-					     "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT" };
+					     "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+					     "CUDA_MPS_CLIENT_PRIORITY" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!app_variable(app, names[i]))

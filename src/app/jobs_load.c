@@ -23,8 +23,8 @@ static void add_unread(char names[NAMES_MAX], const char *name, size_t length)
 {
 	static const char *const fields[] = { "id",         "arrival_s",  "workload",
 					      "batch_size", "iterations", "memory_mib",
-					      "deadline_s", "weight",     "user",
-					      "command",    "progress" };
+					      "deadline_s", "weight",     "keep",
+					      "user",       "command",    "progress" };
 	char text[64];
 	const char *near;
 

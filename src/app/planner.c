@@ -5,6 +5,7 @@
 #include "app/planner.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "app/plan_request.h"
 #include "base/clock.h"
 #include "base/num.h"
+
+#define STANDARD_ERRORS 1.64 /* of an interval that nine of ten values are in */
 
 /* --- options --- */
 
@@ -198,6 +201,68 @@ static struct hes_request request_of(const struct hes_app_planner *p, const stru
 	};
 }
 
+/* The jobs that run next to one, in the middle of its time. */
+static struct hes_load co_runners_of(const struct hes_app_planner *p, const struct hes_jobs *jobs,
+				     const struct hes_gpu_type *g, const struct hes_queue *q,
+				     const struct hes_placement *of)
+{
+	const int64_t at_us = of->start_us + (of->end_us - of->start_us) / 2;
+	struct hes_load others = { .power_mw = g->idle_power_mw };
+	struct hes_profile solo;
+
+	for (size_t b = 0; b < q->n; b++)
+		for (uint32_t k = 0; k < q->batches[b].n; k++) {
+			const struct hes_placement *x = &q->batches[b].jobs[k];
+			const struct hes_job *job = &jobs->v[x->job];
+			const struct hes_setting s = { x->sm_pct, q->batches[b].clock_mhz };
+
+			if (x != of && x->start_us <= at_us && x->end_us > at_us &&
+			    !hes_profile_find(&p->known.profiles, job->workload, job->batch_size,
+					      g->name, &solo, NULL))
+				hes_predict_load_add(p->known.predictor, g, &solo, &s, &others);
+		}
+	return others;
+}
+
+/* How far the time of a job may be off: the predictor's interval, and what is known of its time
+ * alone. */
+static double placement_error(const struct hes_app_planner *p, const struct hes_jobs *jobs,
+			      const struct hes_gpu_type *g, const struct hes_queue *q,
+			      const struct hes_batch *b, const struct hes_placement *of)
+{
+	const struct hes_job *job = &jobs->v[of->job];
+	const struct hes_setting s = { of->sm_pct, b->clock_mhz };
+	struct hes_load others;
+	struct hes_profile solo;
+	struct hes_estimate e;
+
+	if (b->unknown || !p->known.predictor ||
+	    hes_profile_find(&p->known.profiles, job->workload, job->batch_size, g->name, &solo,
+			     NULL))
+		return 0;
+	others = co_runners_of(p, jobs, g, q, of);
+	hes_predict(p->known.predictor, g, &solo, &s, &others, &e);
+	return hypot(fmax(e.iteration_high_us / e.iteration_us - 1,
+			  1 - e.iteration_low_us / e.iteration_us),
+		     STANDARD_ERRORS *
+			     hes_known_of(&p->known, job->workload, job->batch_size, g->name)
+				     .time_error);
+}
+
+static void plan_errors(const struct hes_app_planner *p, const struct hes_jobs *jobs,
+			struct hes_plan *plan)
+{
+	for (size_t g = 0; g < plan->n_gpus; g++)
+		for (size_t b = 0; b < plan->queues[g].n; b++) {
+			struct hes_batch *batch = &plan->queues[g].batches[b];
+
+			for (uint32_t i = 0; i < batch->n; i++)
+				batch->jobs[i].time_error =
+					placement_error(p, jobs, p->fleet->gpus[g].type,
+							&plan->queues[g], batch, &batch->jobs[i]);
+		}
+}
+
 /* The part of the time for a search that is over: the library has no clock. */
 static double spent(void *planner)
 {
@@ -223,6 +288,8 @@ int hes_app_plan(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_pl
 	p->from_s = hes_monotonic_s();
 	rc = app_plan_all(p->policy, &r, &p->known, out, front, err);
 	p->planned_s = hes_monotonic_s() - p->from_s;
+	if (!rc && p->o->of_run)
+		plan_errors(p, jobs, out);
 	if (!rc)
 		app_jobs_warn_memory(p->o->app, jobs);
 	return rc;
@@ -289,7 +356,10 @@ int hes_app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan
 	if (!r.budget)
 		return hes_fail(err, -E2BIG, "planning %zu jobs again would take too long",
 				n_known);
-	return app_plan_around(p->policy, &r, &p->known, now->usable, out, NULL, err);
+	rc = app_plan_around(p->policy, &r, &p->known, now->usable, out, NULL, err);
+	if (!rc)
+		plan_errors(p, now->jobs, out);
+	return rc;
 }
 
 /* --- jobs that are added to a run of a plan --- */

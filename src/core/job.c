@@ -27,6 +27,7 @@
 
 #define MAX_MEMORY_MIB 16777216u
 #define MAX_WEIGHT     1000u
+#define MIN_KEEP       0.01
 #define MAX_SECONDS    1e9
 #define MAX_COMMAND    32768
 #define BLANKS         " \t\r\n"
@@ -186,8 +187,8 @@ static int check_deadline(const struct hes_job *job, struct hes_err *err)
 
 struct columns {
 	/* -1 when not there */
-	int id, workload, batch, iterations, memory, arrival, deadline, weight, user, command, gpus,
-		progress;
+	int id, workload, batch, iterations, memory, arrival, deadline, weight, keep, user, command,
+		gpus, progress;
 	int gpu; /* the same: a number of GPUs, or a type, which nothing reads */
 };
 
@@ -223,6 +224,7 @@ static const struct {
 	{ "arrival_s", offsetof(struct columns, arrival) },
 	{ "deadline_s", offsetof(struct columns, deadline) },
 	{ "weight", offsetof(struct columns, weight) },
+	{ "keep", offsetof(struct columns, keep) },
 	{ "user", offsetof(struct columns, user) },
 	{ "progress", offsetof(struct columns, progress) },
 };
@@ -312,6 +314,8 @@ static int read_numbers(const struct hes_csv *c, const struct columns *col, stru
 	job->weight = 1;
 	if (!rc && hes_csv_text(c, col->weight)[0])
 		rc = hes_csv_u32(c, col->weight, 1, MAX_WEIGHT, &job->weight, err);
+	if (!rc && hes_csv_text(c, col->keep)[0])
+		rc = hes_csv_double(c, col->keep, MIN_KEEP, 1, &job->keep, err);
 	job->has_deadline = hes_csv_text(c, col->deadline)[0] != '\0';
 	if (!rc && job->has_deadline)
 		rc = hes_csv_seconds(c, col->deadline, &job->deadline_us, err);
@@ -402,7 +406,7 @@ struct doc_job {
 	char *id, *workload, *user, *command, *progress;
 	char *iterations; /* libcyaml would wrap a negative 64-bit number */
 	double arrival_s;
-	double *deadline_s;
+	double *deadline_s, *keep;
 	uint32_t *weight, *batch_size;
 	uint32_t memory_mib;
 };
@@ -427,6 +431,8 @@ static const cyaml_schema_field_t job_fields[] = {
 			      struct doc_job, deadline_s),
 	CYAML_FIELD_UINT_PTR("weight", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
 			     weight),
+	CYAML_FIELD_FLOAT_PTR("keep", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
+			      keep),
 	CYAML_FIELD_STRING_PTR("user", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
 			       user, 0, CYAML_UNLIMITED),
 	CYAML_FIELD_STRING_PTR("command", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
@@ -462,6 +468,7 @@ static int check_ranges(const struct doc_job *d, struct hes_err *err)
 		{ "memory_mib", d->memory_mib, 0, MAX_MEMORY_MIB },
 		{ "deadline_s", d->deadline_s ? *d->deadline_s : 0, 0, MAX_SECONDS },
 		{ "weight", d->weight ? *d->weight : 1, 1, MAX_WEIGHT },
+		{ "keep", d->keep ? *d->keep : 1, MIN_KEEP, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
@@ -503,6 +510,7 @@ static int convert_job(const struct doc_job *d, const char *pattern, struct hes_
 	job->batch_size = d->batch_size ? *d->batch_size : 1;
 	job->memory_mib = d->memory_mib;
 	job->weight = d->weight ? *d->weight : 1;
+	job->keep = d->keep ? *d->keep : 0;
 	job->has_deadline = d->deadline_s;
 	job->deadline_us = d->deadline_s ? (int64_t)llround(*d->deadline_s * 1e6) : 0;
 	return check_deadline(job, err);
@@ -579,7 +587,7 @@ static void put_seconds(FILE *f, int64_t us)
 
 /* Optional columns appear when any job uses them. */
 struct used {
-	bool deadline, weight, user, command, progress;
+	bool deadline, weight, keep, user, command, progress;
 };
 
 static struct used find_used(const struct hes_jobs *jobs)
@@ -591,6 +599,7 @@ static struct used find_used(const struct hes_jobs *jobs)
 
 		u.deadline |= job->has_deadline;
 		u.weight |= job->weight != 1;
+		u.keep |= job->keep > 0;
 		u.user |= job->user[0] != '\0';
 		u.command |= job->command != NULL;
 		u.progress |= job->progress != NULL;
@@ -618,6 +627,11 @@ static void put_job(FILE *f, const struct hes_job *job, const struct used *u)
 	}
 	if (u->weight)
 		fprintf(f, ",%" PRIu32, job->weight);
+	if (u->keep) {
+		fputc(',', f);
+		if (job->keep > 0)
+			fprintf(f, "%.6g", job->keep);
+	}
 	if (u->user) {
 		fputc(',', f);
 		hes_csv_put(f, job->user);
@@ -641,9 +655,9 @@ int hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err 
 
 	if (rc)
 		return rc;
-	fprintf(out.f, "id,arrival_s,workload,batch_size,iterations,memory_mib%s%s%s%s%s\n",
-		u.deadline ? ",deadline_s" : "", u.weight ? ",weight" : "", u.user ? ",user" : "",
-		u.command ? ",command" : "", u.progress ? ",progress" : "");
+	fprintf(out.f, "id,arrival_s,workload,batch_size,iterations,memory_mib%s%s%s%s%s%s\n",
+		u.deadline ? ",deadline_s" : "", u.weight ? ",weight" : "", u.keep ? ",keep" : "",
+		u.user ? ",user" : "", u.command ? ",command" : "", u.progress ? ",progress" : "");
 	for (size_t i = 0; i < jobs->n; i++)
 		put_job(out.f, &jobs->v[i], &u);
 	return hes_file_commit(&out, err);

@@ -132,6 +132,8 @@ static json_t *job_json(const struct hes_job *job)
 		o = object_set(o, "user", json_string(job->user));
 	if (job->command)
 		o = object_set(o, "command", json_string(job->command));
+	if (job->keep > 0)
+		o = object_set(o, "keep", json_real(job->keep));
 	if (job->progress)
 		o = object_set(o, "progress", json_string(job->progress));
 	return o;

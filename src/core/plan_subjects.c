@@ -72,6 +72,7 @@ static int read_progress(const json_t *o, struct hes_job *out, struct hes_err *e
 static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 {
 	const char *command = json_string_value(json_object_get(o, "command"));
+	const json_t *keep = json_object_get(o, "keep");
 	struct number n[] = {
 		{ "batch_size", 1, HES_MAX_BATCH_SIZE, 0, false },
 		{ "iterations", 1, MAX_ITERATIONS, 0, true },
@@ -94,6 +95,11 @@ static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 	out->memory_mib = (uint32_t)n[2].value;
 	out->measured_mib = (uint32_t)n[3].value;
 	out->weight = 1;
+	if (keep) {
+		out->keep = json_number_value(keep);
+		if (!(out->keep > 0 && out->keep <= 1))
+			return hes_fail(err, -ERANGE, "keep: not a part above 0, up to 1");
+	}
 	if (json_object_get(o, "command")) {
 		if (!command)
 			return hes_fail(err, -EINVAL, "command: not a text");

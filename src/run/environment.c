@@ -50,6 +50,8 @@ void run_environment_set(struct run_environment *out, const struct run_environme
 	environment_add(out, &n, "CUDA_VISIBLE_DEVICES=%s", of->uuid);
 	for (size_t i = 0; i < rows; i++)
 		out->v[n++] = out->mps[i];
+	if (of->mps && of->yields)
+		environment_add(out, &n, "CUDA_MPS_CLIENT_PRIORITY=1"); /* below normal */
 	if (of->preload &&
 	    strlen(of->launches) + sizeof("HESHARE_LAUNCHES=") <= sizeof(out->own[0])) {
 		environment_add(out, &n, "HESHARE_LAUNCHES=%s", of->launches);

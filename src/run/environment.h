@@ -25,9 +25,10 @@ struct run_environment_of {
 	uint32_t sm_pct;
 	uint32_t limit_mib;        /* of memory, behind MPS; 0: none */
 	const struct hes_mps *mps; /* NULL: none */
-	const char *mps_folder;    /* where daemons have their folders */
-	const char *launches; /* file for the count of launches, with the library that counts, */
-	const char *preload;  /* "LD_PRELOAD=..."; NULL: they are not counted */
+	bool yields; /* others of the run have floors: its work comes after theirs, behind MPS */
+	const char *mps_folder; /* where daemons have their folders */
+	const char *launches;   /* file for the count of launches, with the library that counts, */
+	const char *preload;    /* "LD_PRELOAD=..."; NULL: they are not counted */
 };
 
 void run_environment_set(struct run_environment *out, const struct run_environment_of *of);

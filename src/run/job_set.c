@@ -66,42 +66,6 @@ static bool set_window(const struct run_job_sets *s, struct run_gpu *g, struct l
 
 /* --- own rates --- */
 
-/* At the tried clock nearest to the set's. @return false: it was never measured alone */
-static bool own_of_kind(const struct run_kind *k, uint32_t clock_mhz, struct learn_alone *out)
-{
-	const struct learn_clock_try *best = &k->clocks.tries[0];
-
-	for (uint32_t i = 1; i < k->clocks.n; i++)
-		if (fabs((double)k->clocks.tries[i].clock_mhz - clock_mhz) <
-		    fabs((double)best->clock_mhz - clock_mhz))
-			best = &k->clocks.tries[i];
-	if (!k->clocks.n)
-		return false;
-	*out = (struct learn_alone){ .rate = best->iterations / best->seconds,
-				     .rate_se = BY_LINES,
-				     .power_w = best->joules / best->seconds };
-	return true;
-}
-
-static bool own_of(struct run_job_sets *s, const struct run_task *t, struct learn_alone *out)
-{
-	const struct run_gpu *g = t->gpu;
-	const long kind = run_learner_kind(s->learner, t);
-	struct hes_profile solo;
-
-	if (kind >= 0 && own_of_kind(&s->learner->kinds[kind],
-				     hes_gpu_type_clock(g->planned->type, g->lock.mhz), out))
-		return true;
-	if (!s->learner->q->profiles ||
-	    hes_profile_find(s->learner->q->profiles, t->job->workload, t->job->batch_size,
-			     g->planned->type->name, &solo, NULL))
-		return false;
-	*out = (struct learn_alone){ .rate = 1e6 / solo.iteration_us,
-				     .rate_se = solo.time_se,
-				     .power_w = solo.power_mw * 1e-3 };
-	return true;
-}
-
 /* The first member without a rate of its own, that can be measured; @return the number of members:
  * none */
 static uint32_t set_next_alone(struct run_job_sets *s, const struct run_gpu *g)
@@ -109,7 +73,7 @@ static uint32_t set_next_alone(struct run_job_sets *s, const struct run_gpu *g)
 	struct learn_alone own;
 	uint32_t i = 0;
 
-	while (i < run_gpu_started(g) && own_of(s, g->running[i], &own))
+	while (i < run_gpu_started(g) && run_learner_own(s->learner, g->running[i], &own))
 		i++;
 	return i;
 }
@@ -224,7 +188,7 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g)
 	if (g->n_held || !set_window(s, g, &w) || w.seconds < WATCH_S)
 		return;
 	for (uint32_t i = 0; i < w.n; i++)
-		if (!own_of(s, g->energy.now.rates[i].task, &own[i]))
+		if (!run_learner_own(s->learner, g->energy.now.rates[i].task, &own[i]))
 			return;
 	if (!learn_set_gain(&w, own, &gain))
 		return;
@@ -317,7 +281,7 @@ static void set_invite(struct run_job_sets *s, struct run_gpu *g)
 
 	if (!g->mps.on || !n || n == HES_MAX_SHARING || l->q->plan->power_cap_mw || g->trial.open ||
 	    !set_shows_progress(g) || n != run_gpu_started(g) ||
-	    (n == 1 && !own_of(s, g->running[0], &own)))
+	    (n == 1 && !run_learner_own(s->learner, g->running[0], &own)))
 		return;
 	run_learner_work(l);
 	for (size_t i = g->queue.over; i < g->queue.n; i++) {
@@ -339,17 +303,9 @@ static void set_invite(struct run_job_sets *s, struct run_gpu *g)
 	}
 }
 
-void run_learn_set(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+/* Sets that are planned, or of unknown jobs, are judged in runs of a jobs file only. */
+static void set_step(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
-	const struct hes_run_request *q = s->learner->q;
-
-	if (!s->learner->prefer || !q->replan || q->waiting_stay || g->lost)
-		return;
-	if (!set_is_same(g)) {
-		if (g->n_held)
-			run_release_all(s->holder, g, "its co-runners have changed");
-		set_begin(g, now);
-	}
 	if (g->set.state == RUN_SET_NEW && !g->n_held)
 		set_choose(s, g, now);
 	else if (g->set.state == RUN_SET_ALONE)
@@ -358,4 +314,30 @@ void run_learn_set(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		set_watch(s, g);
 	else if (g->set.state == RUN_SET_NONE || g->set.state == RUN_SET_KEPT)
 		set_invite(s, g);
+}
+
+/* A member with a floor must have been measured alone. */
+static void set_floor(struct run_job_sets *s, struct run_gpu *g, bool changed)
+{
+	g->set.alone = run_floor_unknown(s->learner, g);
+	g->set.state = g->set.alone ? RUN_SET_ALONE : RUN_SET_FLOOR;
+	if (!g->set.alone)
+		run_keep_floor(s->learner, s->holder, g, changed);
+}
+
+void run_learn_set(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+{
+	const struct hes_run_request *q = s->learner->q;
+	const bool floor = run_has_floor(g), changed = !set_is_same(g);
+
+	if (g->lost || (!floor && (!s->learner->prefer || !q->replan || q->waiting_stay)))
+		return;
+	if (changed && g->n_held && !floor)
+		run_release_all(s->holder, g, "its co-runners have changed");
+	if (changed)
+		set_begin(g, now);
+	if (floor && g->set.state != RUN_SET_ALONE)
+		set_floor(s, g, changed);
+	else
+		set_step(s, g, now);
 }

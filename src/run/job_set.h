@@ -5,8 +5,7 @@
 #ifndef HES_RUN_JOB_SET_H
 #define HES_RUN_JOB_SET_H
 
-#include "run/hold.h"
-#include "run/learner.h"
+#include "run/job_floor.h"
 
 struct run_job_sets {
 	struct run_learner *learner;

@@ -12,7 +12,8 @@
 
 #include "base/grow.h"
 
-#define KNOWN_CLOCKS 3 /* of a measured kind: planners know how it follows the clock */
+#define BY_LINES     0.005 /* error of a rate alone whose own is not known */
+#define KNOWN_CLOCKS 3     /* of a measured kind: planners know how it follows the clock */
 
 void run_learner_begin(struct run_learner *l)
 {
@@ -97,6 +98,44 @@ long run_learner_kind(struct run_learner *l, const struct run_task *t)
 	kind_load(l, &v[i], t->unknown);
 	l->n_kinds++;
 	return (long)i;
+}
+
+/* --- alone --- */
+
+/* At the tried clock nearest to the set's. @return false: it was never measured alone */
+static bool kind_own(const struct run_kind *k, uint32_t clock_mhz, struct learn_alone *out)
+{
+	const struct learn_clock_try *best = &k->clocks.tries[0];
+
+	for (uint32_t i = 1; i < k->clocks.n; i++)
+		if (fabs((double)k->clocks.tries[i].clock_mhz - clock_mhz) <
+		    fabs((double)best->clock_mhz - clock_mhz))
+			best = &k->clocks.tries[i];
+	if (!k->clocks.n)
+		return false;
+	*out = (struct learn_alone){ .rate = best->iterations / best->seconds,
+				     .rate_se = BY_LINES,
+				     .power_w = best->joules / best->seconds };
+	return true;
+}
+
+bool run_learner_own(struct run_learner *l, const struct run_task *t, struct learn_alone *out)
+{
+	const struct run_gpu *g = t->gpu;
+	const long kind = run_learner_kind(l, t);
+	struct hes_profile solo;
+
+	if (kind >= 0 &&
+	    kind_own(&l->kinds[kind], hes_gpu_type_clock(g->planned->type, g->lock.mhz), out))
+		return true;
+	if (!l->q->profiles ||
+	    hes_profile_find(l->q->profiles, t->job->workload, t->job->batch_size,
+			     g->planned->type->name, &solo, NULL))
+		return false;
+	*out = (struct learn_alone){ .rate = 1e6 / solo.iteration_us,
+				     .rate_se = solo.time_se,
+				     .power_w = solo.power_mw * 1e-3 };
+	return true;
 }
 
 /* --- the account --- */

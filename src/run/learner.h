@@ -41,6 +41,9 @@ void run_learner_free(struct run_learner *l);
 
 /** @return index of the kind of a task; -1: there is no memory */
 long run_learner_kind(struct run_learner *l, const struct run_task *t);
+/** What a job does alone on its GPU's type, as it was measured at the nearest clock. @return false:
+ * it was not */
+bool run_learner_own(struct run_learner *l, const struct run_task *t, struct learn_alone *out);
 /** Book an experiment: its joules are not those of @t. */
 void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
 		     struct run_task *t);

@@ -16,8 +16,10 @@
 
 #include "run/lost_gpus.h"
 
-#define DIFFERS         0.2  /* of a job's planned time: then it differs from the plan */
-#define LEAST_LEFT      0.01 /* of a job that runs longer than planned */
+#define DIFFERS         0.2 /* of a job's planned time: then it differs, if its error is not known */
+#define SURE_US         10000000 /* of progress, before less than DIFFERS counts */
+#define DIFFERS_LEAST   0.05     /* the same, however small its error is */
+#define LEAST_LEFT      0.01     /* of a job that runs longer than planned */
 #define PAUSE_LEAST_US  1000000
 #define PAUSE_COSTS     100 /* times what planning took, before it is done again */
 #define PAUSE_IDLE      10  /* the same, while a GPU has nothing to do */
@@ -67,20 +69,48 @@ static int64_t task_end_of(const struct run_task *t, int64_t now)
 	return left_us >= 0 || t->unknown ? now + left_us : now + task_ran_us(t, now) / 4;
 }
 
-static bool task_differs(const struct run_task *t, int64_t end_us)
+static double task_error(const struct run_task *t)
 {
-	return !t->unknown &&
-	       fabs((double)(end_us - t->expected_end_us)) > DIFFERS * (double)task_planned_us(t);
+	return t->time_error > 0 ? fmax(t->time_error, DIFFERS_LEAST) : DIFFERS;
 }
 
-void run_replan_ended(struct run_replans *p, const struct run_task *t)
+/* @param ran_us  for so long it was seen */
+static bool task_differs(const struct run_task *t, int64_t end_us, int64_t ran_us)
+{
+	const double error = task_error(t), by = ran_us < SURE_US ? fmax(error, DIFFERS) : error;
+
+	return !t->unknown &&
+	       fabs((double)(end_us - t->expected_end_us)) > by * (double)task_planned_us(t);
+}
+
+/* Once in an attempt. Where its clock was changed it was to differ. @param ran_us  the whole time
+ * that the job takes */
+static void look_surprise(struct run_replans *p, struct run_task *t, int64_t ran_us)
+{
+	const double times = (double)ran_us / (double)task_planned_us(t), error = task_error(t);
+	const bool again = replan_is_used(p) && something_moves(p);
+
+	if (t->unknown || t->surprised || t->clock.on || fabs(times - 1) <= error)
+		return;
+	t->surprised = true;
+	run_learner_note(
+		p->learner, run_gpu_name(t->gpu), t->job->id,
+		"takes %.2f times its planned time, which was thought to be off by %.2f at "
+		"most: %s",
+		times, error,
+		again ? "what waits is planned again" : "nothing waits that could move");
+}
+
+void run_replan_ended(struct run_replans *p, struct run_task *t)
 {
 	char why[RUN_WHY_MAX];
 	size_t unknown = 0;
 
 	for (size_t i = 0; i < p->tasks->n; i++)
 		unknown += p->tasks->v[i]->unknown && task_waits(p->tasks->v[i]);
-	if (!t->unknown && !unknown && !task_differs(t, t->ended_us))
+	if (t->verdict == HES_VERDICT_DONE)
+		look_surprise(p, t, task_ran_us(t, t->ended_us));
+	if (!t->unknown && !unknown && !task_differs(t, t->ended_us, RUN_NEVER_US))
 		return;
 	snprintf(why, sizeof(why), "job %s ended", t->job->id);
 	run_replan_want(p, why);
@@ -95,7 +125,9 @@ void run_replan_look(struct run_replans *p, int64_t now)
 			struct run_task *t = p->gpus->v[i].running[k];
 			const int64_t end_us = task_end_of(t, now);
 
-			if (!task_differs(t, end_us))
+			if (t->moved_us - t->begun_us >= SURE_US)
+				look_surprise(p, t, task_ran_us(t, now) + end_us - now);
+			if (!task_differs(t, end_us, t->moved_us - t->begun_us))
 				continue;
 			t->expected_end_us = end_us;
 			snprintf(why, sizeof(why), "job %s differs from the plan", t->job->id);

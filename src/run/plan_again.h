@@ -8,6 +8,7 @@
 #ifndef HES_RUN_PLAN_AGAIN_H
 #define HES_RUN_PLAN_AGAIN_H
 
+#include "run/learner.h"
 #include "run/run_place.h"
 
 #define RUN_WHY_MAX 120
@@ -18,6 +19,7 @@ struct run_replans {
 	struct run_tasks *tasks;
 	struct run_gpus *gpus;
 	struct run_places *places;
+	struct run_learner *learner; /* takes surprises */
 	int epoll;
 	bool due;
 	char why[RUN_WHY_MAX];
@@ -32,7 +34,7 @@ void run_replan_want(struct run_replans *p, const char *why);
 /** The same, without a pause since the last plan. */
 void run_replan_want_now(struct run_replans *p, const char *why);
 /** A job is over. */
-void run_replan_ended(struct run_replans *p, const struct run_task *t);
+void run_replan_ended(struct run_replans *p, struct run_task *t);
 /** Look for running jobs that differ from the plan. */
 void run_replan_look(struct run_replans *p, int64_t now);
 /** When to plan again; RUN_NEVER_US: nothing asks for it. */

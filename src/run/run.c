@@ -55,6 +55,7 @@ static void runner_wire(struct runner *r)
 					   .tasks = &r->tasks,
 					   .gpus = &r->gpus,
 					   .places = &r->places,
+					   .learner = &r->learner,
 					   .epoll = r->events.epoll };
 	r->intake = (struct run_intake){ &r->log, &r->places, &r->replans, 0, false };
 	r->samples.log = &r->log;

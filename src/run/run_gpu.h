@@ -104,6 +104,7 @@ enum run_set_state {
 	RUN_SET_ALONE,   /* a member is measured alone */
 	RUN_SET_WATCHED, /* it is measured */
 	RUN_SET_KEPT,
+	RUN_SET_FLOOR,    /* a member has a floor: others are held while it is below */
 	RUN_SET_SEPARATE, /* a member is held until the others have ended */
 };
 

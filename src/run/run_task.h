@@ -76,6 +76,13 @@ struct run_job_clock {
 	int64_t from_us;      /* windows count from here on */
 };
 
+/* job_floor.c: since when its speed counts */
+struct run_floor {
+	uint64_t from; /* iterations */
+	double from_s; /* by its lines; NaN: they have no time */
+	int64_t from_us, segment_us;
+};
+
 struct run_task {
 	/* From the plan. */
 	const struct hes_job *job;
@@ -85,6 +92,8 @@ struct run_task {
 	int64_t planned_start_us, planned_end_us;
 	int64_t limit_us;            /* of an attempt; RUN_NEVER_US: none */
 	int64_t expected_end_us;     /* of a running job, when it was last planned around */
+	double time_error;           /* its planned time may be off by this part; 0: not known */
+	bool surprised;              /* it was off by more, and reported */
 	double activity;             /* to split joules by */
 	int64_t start_up_us;         /* by its profile; 0: none, or unknown */
 	bool unknown;                /* nothing is known of it: it runs alone, without a limit */
@@ -132,6 +141,7 @@ struct run_task {
 	char seen[HES_JOURNAL_SEEN_MAX]; /* why it ended early, or lacked something; "": neither */
 
 	struct run_job_clock clock;
+	struct run_floor floor;
 	struct run_observed *observed; /* solo_point.c: alone on its GPU; NULL: nothing was seen */
 	size_t outside;     /* contexts that may do its work, seen at its end (outside.c) */
 	bool waits_outside; /* it had to wait for outside.c; reported */

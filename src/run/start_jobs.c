@@ -26,6 +26,14 @@ static bool behind_mps(const struct run_gpu *g, const struct run_task *t)
 			     (g->mps.open && t->unknown && !t->charged && !t->co_failures));
 }
 
+static bool yields_to_others(const struct run_tasks *ts, const struct run_task *t)
+{
+	for (size_t i = 0; i < ts->n && !(t->job->keep > 0); i++)
+		if (ts->v[i]->job->keep > 0)
+			return true;
+	return false;
+}
+
 static void task_set_environment(const struct run_starter *s, const struct run_gpu *g,
 				 const struct run_task *t, const char *launches,
 				 struct run_environment *e)
@@ -38,6 +46,7 @@ static void task_set_environment(const struct run_starter *s, const struct run_g
 						 .uuid = g->info.uuid,
 						 .sm_pct = t->attempt.sm_pct,
 						 .limit_mib = t->limit_mib,
+						 .yields = yields_to_others(s->tasks, t),
 						 .mps = behind_mps(g, t) ? &g->mps.daemon : NULL,
 						 .mps_folder = s->q->mps_folder,
 						 .launches = launches,
@@ -248,7 +257,7 @@ static void task_let_go(struct run_starter *s, struct run_task *t)
 	t->late_us = 0;
 	t->seen[0] = '\0';
 	t->waits_outside = false;
-	t->clock.on = false;
+	t->clock.on = t->surprised = false;
 	t->began = t->began ? t->began : t->child.id.started;
 	t->mps_daemon = behind_mps(g, t) ? g->mps.gone + 1 : 0;
 	t->attempt.started_us = run_now_us(s->log->clock);

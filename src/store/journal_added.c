@@ -98,8 +98,8 @@ static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_
 	int rc = hes_db_prepare(j->store,
 				"INSERT INTO added_jobs (run_id, job, batch_size, iterations, "
 				"memory_mib, command, whole_run, progress, clock_mhz, together, "
-				"shares_pct, before_job, planned_mj, activity_mw) "
-				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, '', 0, 0)",
+				"keep, shares_pct, before_job, planned_mj, activity_mw) "
+				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, 0, '', 0, 0)",
 				&q, err);
 
 	if (!rc) {
@@ -111,6 +111,7 @@ static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_
 		journal_bind(q, 6, a->job.command);
 		sqlite3_bind_int64(q, 7, a->job.whole_run);
 		journal_bind(q, 8, a->job.progress ? a->job.progress : "");
+		sqlite3_bind_double(q, 9, a->job.keep);
 		rc = hes_db_run(j->store, q, err);
 	}
 	sqlite3_finalize(q);
@@ -169,6 +170,7 @@ static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added 
 	a->job.weight = 1;
 	hes_db_text(q, 6, a->job.workload, sizeof(a->job.workload));
 	a->job.whole_run = sqlite3_column_int64(q, 7);
+	a->job.keep = sqlite3_column_double(q, 9);
 	a->job.command = command ? strdup(command) : NULL;
 	if (progress && *progress && !(a->job.progress = strdup(progress)))
 		return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
@@ -205,7 +207,7 @@ int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct 
 	int rc = hes_db_prepare(
 		j->store,
 		"SELECT a.id, a.job, batch_size, iterations, memory_mib, command, workload, "
-		"whole_run, progress FROM added_jobs a"
+		"whole_run, progress, keep FROM added_jobs a"
 		" JOIN run_jobs r ON r.run_id = a.run_id AND r.job = a.job WHERE "
 		"a.run_id = ? AND a.id > ? ORDER BY a.id",
 		&q, err);

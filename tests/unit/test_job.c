@@ -48,6 +48,7 @@ static void assert_same_job(const struct hes_job *a, const struct hes_job *b)
 	assert_int_equal(a->has_deadline ? a->deadline_us : 0,
 			 b->has_deadline ? b->deadline_us : 0);
 	assert_int_equal(a->weight, b->weight);
+	assert_true(a->keep == b->keep);
 	assert_string_equal(a->user, b->user);
 	assert_int_equal(a->command == NULL, b->command == NULL);
 	if (a->command)
@@ -67,6 +68,7 @@ static struct hes_job some_jobs[] = {
 	  .has_deadline = true,
 	  .deadline_us = 999999999999999,
 	  .weight = 1000,
+	  .keep = 0.9,
 	  .user = "ada",
 	  .command = (char[]){ "echo \"a, b\"\nexit 3" } },
 	{ .id = "two, too",
@@ -111,7 +113,8 @@ TEST(yaml_and_csv_give_the_same_jobs)
 		   "  - { id: one, arrival_s: 0.000001, workload: resnet50, batch_size: 65536,\n"
 		   "      iterations: 1000000000000, memory_mib: 16777216, deadline_s: "
 		   "999999999.999999,\n"
-		   "      weight: 1000, user: ada, command: \"echo \\\"a, b\\\"\\nexit 3\" }\n"
+		   "      weight: 1000, keep: 0.9, user: ada, command: \"echo \\\"a, b\\\"\\nexit "
+		   "3\" }\n"
 		   "  - { id: \"two, too\", arrival_s: 1234.56789, workload: gpt2, batch_size: 1,\n"
 		   "      iterations: 1, memory_mib: 0 }\n"
 		   "  - progress: '(\\d+)/\\d+, '\n"
@@ -366,6 +369,7 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		{ HEADER "\n" ROW ROW, ":3: id: \"a\" is also job 1" },
 		{ HEADER "\n\"a,0,resnet50,8,100,1500\n", "never closed" },
 		{ HEADER ",weight\na,0,resnet50,8,100,1500,0\n", "weight: 0 is outside 1 to 1000" },
+		{ HEADER ",keep\na,0,resnet50,8,100,1500,90\n", "keep: 90 is outside 0.01 to 1" },
 		{ HEADER ",gpus\n"
 			 "a,0,resnet50,8,100,1500,1\n"
 			 "b,0,resnet50,8,100,1500,2\n",

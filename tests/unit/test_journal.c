@@ -293,6 +293,7 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 			   .iterations = 1,
 			   .whole_run = true,
 			   .command = command,
+			   .keep = 0.9,
 			   .progress = progress } },
 	};
 	enum hes_run_state ended = HES_RUN_DONE;
@@ -311,6 +312,7 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	assert_int_equal(v[0].job.iterations, 1u << 31);
 	assert_false(v[0].job.whole_run);
 	assert_true(v[1].job.whole_run);
+	assert_true(v[0].job.keep == 0 && v[1].job.keep == 0.9);
 	assert_null(v[0].job.progress);
 	assert_string_equal(v[1].job.progress, progress);
 	hes_run_added_free(v, n);

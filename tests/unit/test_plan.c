@@ -27,18 +27,18 @@ static int setup(void **state)
 	struct bench *b = calloc(1, sizeof(*b));
 	const struct hes_batch first = { 1590,
 					 2,
-					 { { 0, 40, 0, 70, 0, 9000, 3 },
+					 { { 0, 40, 0, 70, 0, 9000, 3, 0 },
 					   { 1, 60, 0, 100, HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE, 0,
-					     4 } },
+					     4, 0 } },
 					 0,
 					 100,
 					 7,
 					 false,
 					 false };
-	const struct hes_batch second = { 945,   1,    { { 2, 100, 100, 250, 0, 1, 9 } },
+	const struct hes_batch second = { 945,   1,    { { 2, 100, 100, 250, 0, 1, 9, 0 } },
 					  100,   250,  9,
 					  false, false };
-	const struct hes_batch other = { 1537, 1,   { { 3, 100, 0, 50, 0, 0, 11 } }, 0, 50, 11,
+	const struct hes_batch other = { 1537, 1,   { { 3, 100, 0, 50, 0, 0, 11, 0 } }, 0, 50, 11,
 					 true, true };
 
 	assert_non_null(b);
@@ -379,9 +379,9 @@ TEST_WITH(a_plan_of_decisions_alone_is_read_without_predictions, setup, teardown
 static void open_queue(struct bench *b)
 {
 	const struct hes_batch v[] = {
-		{ 1590, 1, { { 0, 40, 0, 70, 0, 0, 7 } }, 0, 70, 7, false, false },
-		{ 945, 1, { { 1, 60, 0, 100, 0, 0, 9 } }, 0, 100, 9, false, false },
-		{ 945, 1, { { 2, 40, 70, 250, 0, 0, 9 } }, 70, 250, 9, false, false },
+		{ 1590, 1, { { 0, 40, 0, 70, 0, 0, 7, 0 } }, 0, 70, 7, false, false },
+		{ 945, 1, { { 1, 60, 0, 100, 0, 0, 9, 0 } }, 0, 100, 9, false, false },
+		{ 945, 1, { { 2, 40, 70, 250, 0, 0, 9, 0 } }, 70, 250, 9, false, false },
 	};
 	struct hes_queue *q = &b->plan.queues[0];
 
@@ -514,6 +514,7 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 	b->v[3].progress = progress;
 	b->v[2].memory_mib = 0;
 	b->v[3].measured_mib = 7001;
+	b->v[3].keep = 0.9;
 	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
 	assert_int_equal(hes_plan_subjects(path, &b->catalogue, &fleet, &jobs, &b->err), 0);
 	assert_int_equal(fleet.n, 3);
@@ -527,6 +528,7 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 	assert_int_equal(jobs.v[2].iterations, 1000000000000);
 	assert_false(jobs.v[2].whole_run);
 	assert_true(jobs.v[3].whole_run);
+	assert_true(jobs.v[3].keep == 0.9 && jobs.v[2].keep == 0);
 	assert_string_equal(jobs.v[3].workload, "net: whole run");
 	assert_string_equal(jobs.v[3].progress, progress);
 	assert_null(jobs.v[2].progress);

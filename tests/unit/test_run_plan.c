@@ -222,6 +222,10 @@ TEST(behind_mps_a_job_has_share_limit_and_the_uuid_of_its_gpu)
 	assert_true(has(&e, "HESHARE_JOB=it's"));
 	assert_true(has(&e, "HESHARE_ATTEMPT=2"));
 	assert_true(has(&e, "CUDA_VISIBLE_DEVICES=GPU-1"));
+	assert_false(has(&e, "CUDA_MPS_CLIENT_PRIORITY=1"));
+	of.yields = true;
+	run_environment_set(&e, &of);
+	assert_true(has(&e, "CUDA_MPS_CLIENT_PRIORITY=1"));
 	of.limit_mib = run_memory_limit(&job, 1050); /* one above the GPU's memory is none */
 	run_environment_set(&e, &of);
 	assert_false(has(&e, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1100M"));

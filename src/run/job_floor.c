@@ -1,0 +1,109 @@
+/*
+ * job_floor.c - a job that must keep a part of its speed alone; see job_floor.h.
+ *
+ * Its speed is looked at every few seconds. While it is below its floor, its co-runners without a
+ * floor are held one after the other, the newest first.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "run/job_floor.h"
+
+#define LOOK_S    3   /* of a job whose lines have their time */
+#define LOOK_LONG 10  /* of others */
+#define FAR_BELOW 0.8 /* of the floor: two are held at once */
+
+bool run_has_floor(const struct run_gpu *g)
+{
+	for (uint32_t i = 0; i < run_gpu_started(g); i++)
+		if (g->running[i]->job->keep > 0 && run_gpu_started(g) > 1)
+			return true;
+	return false;
+}
+
+/* Its speed since the last look, as a part of its speed alone. @return false: not long enough */
+static bool floor_look(struct run_learner *l, struct run_task *t, double *part)
+{
+	const struct hes_progress *p = &t->progress;
+	const int64_t segment_us = t->gpu->energy.now.start_us;
+	struct run_floor *f = &t->floor;
+	const double took_s = isnan(p->seconds) || isnan(f->from_s)
+				      ? (double)(t->progress_us - f->from_us) * 1e-6
+				      : p->seconds - f->from_s;
+	struct learn_alone own;
+
+	if (!p->known || !run_learner_own(l, t, &own))
+		return false;
+	if (f->segment_us == segment_us && p->iterations >= f->from &&
+	    took_s < (isnan(p->seconds) ? LOOK_LONG : LOOK_S))
+		return false;
+	*part = (double)(p->iterations - f->from) / took_s / own.rate;
+	if (f->segment_us != segment_us || p->iterations < f->from)
+		*part = INFINITY;
+	*f = (struct run_floor){ .from = p->iterations,
+				 .from_s = p->seconds,
+				 .from_us = t->progress_us,
+				 .segment_us = segment_us };
+	return true;
+}
+
+static struct run_task *newest_without_floor(const struct run_gpu *g)
+{
+	struct run_task *newest = NULL;
+
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		struct run_task *t = g->running[i];
+
+		if (!(t->job->keep > 0) && !t->hold.wanted_us &&
+		    (!newest || t->attempt.started_us >= newest->attempt.started_us))
+			newest = t;
+	}
+	return newest;
+}
+
+static void floor_hold(struct run_learner *l, struct run_holder *h, struct run_gpu *g,
+		       const struct run_task *below, double part)
+{
+	struct run_task *t = newest_without_floor(g);
+	char why[RUN_HOLD_WHY];
+	struct hes_err err;
+
+	if (!t)
+		return;
+	snprintf(why, sizeof(why), "job %.60s has %.2f of its speed alone, and is to keep %.2f",
+		 below->job->id, part, below->job->keep);
+	if (run_hold(h, t, why, &err)) {
+		run_tell(l->log, "%s: %s", run_gpu_name(g), err.msg);
+		return;
+	}
+	run_learner_note(l, run_gpu_name(g), below->job->id,
+			 "had %.2f of its speed alone, below its floor of %.2f: job %s is held",
+			 part, below->job->keep, t->job->id);
+}
+
+struct run_task *run_floor_unknown(struct run_learner *l, const struct run_gpu *g)
+{
+	struct learn_alone own;
+
+	for (uint32_t i = 0; i < g->n_running; i++)
+		if (g->running[i]->job->keep > 0 && !run_learner_own(l, g->running[i], &own))
+			return g->running[i];
+	return NULL;
+}
+
+void run_keep_floor(struct run_learner *l, struct run_holder *h, struct run_gpu *g, bool changed)
+{
+	double part;
+
+	if (changed && g->n_held)
+		run_release(h, g->running[g->n_running], "its co-runners have changed");
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		struct run_task *t = g->running[i];
+
+		if (!(t->job->keep > 0) || !floor_look(l, t, &part) || part >= t->job->keep)
+			continue;
+		floor_hold(l, h, g, t, part);
+		if (part < FAR_BELOW * t->job->keep)
+			floor_hold(l, h, g, t, part);
+	}
+}

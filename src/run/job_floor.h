@@ -1,0 +1,18 @@
+/*
+ * job_floor.h - jobs that must keep a part of their speed alone next to co-runners.
+ */
+#ifndef HES_RUN_JOB_FLOOR_H
+#define HES_RUN_JOB_FLOOR_H
+
+#include "run/hold.h"
+#include "run/learner.h"
+
+/** Whether a job that shares the GPU has a floor. */
+bool run_has_floor(const struct run_gpu *g);
+/** A running job with a floor that was never measured alone; NULL: none. */
+struct run_task *run_floor_unknown(struct run_learner *l, const struct run_gpu *g);
+/** Hold co-runners of a job that is below its floor, the newest first. @param changed  jobs have
+ * ended or come: one that is held is tried again */
+void run_keep_floor(struct run_learner *l, struct run_holder *h, struct run_gpu *g, bool changed);
+
+#endif
