@@ -79,6 +79,7 @@ TEST(published_measurements_are_met)
 	as_good_as(&table, HES_SERIES_IGNITER_HELD, HES_SERIES_IGNITER_CONSTANT);
 	as_good_as(&table, HES_SERIES_IGNITER_HELD, HES_SERIES_IGNITER_LINE);
 	as_good_as(&table, HES_SERIES_PARVA_HELD, HES_SERIES_PARVA_SIBLING);
+	as_good_as(&table, HES_SERIES_TALLY_PAIRS, HES_SERIES_TALLY_SLICES);
 	assert_true(table.rows[HES_SERIES_IGNITER_HELD].rank > 0.6);
 	hes_check_free(&table);
 	hes_observations_free(&o);

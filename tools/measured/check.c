@@ -11,6 +11,7 @@
 
 #include "measured/left_out.h"
 #include "measured/locked.h"
+#include "measured/tally.h"
 #include "model/params.h"
 
 #define CHANGE .05 /* a ratio nearer to 1 is noise, not a change */
@@ -70,6 +71,8 @@ int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, do
 
 	if (o->locked.mhz > 0)
 		return locked_power(m, o, out, err);
+	if (o->crowded.heavy_s > 0)
+		return tally_slowdown(m, o, out, err);
 	for (size_t i = 0;
 	     o->series >= HES_SERIES_TYPES && o->series < HES_SERIES_PUBLISHED && i < m->n_left_out;
 	     i++)
@@ -184,7 +187,8 @@ static double right_sign(const struct values *x)
 
 static bool is_slowdown(enum hes_series_id s)
 {
-	return s == HES_SERIES_IGNITER_PAIRS || s == HES_SERIES_GPU_PAIRS;
+	return s == HES_SERIES_IGNITER_PAIRS || s == HES_SERIES_GPU_PAIRS ||
+	       s == HES_SERIES_TALLY_PAIRS;
 }
 
 static struct hes_check_row sum_up(enum hes_series_id id, const struct values *x)

@@ -16,6 +16,7 @@ static const struct hes_left_out rows[] = {
 	{ HES_SERIES_PARVA_HELD, HES_SERIES_PARVA_SHARED, false },
 	{ HES_SERIES_PARVA_SIBLING, HES_SERIES_PARVA_SHARED, true },
 	{ HES_SERIES_PARVA_NEW_SIBLING, HES_SERIES_PARVA_NEW_SHARED, true },
+	{ HES_SERIES_TALLY_SLICES, HES_SERIES_TALLY_PAIRS, true },
 	{ HES_SERIES_ZEUS_LOW_DERIVED, HES_SERIES_ZEUS_LOW_A40, false },
 	{ HES_SERIES_GPU_LEFT_OUT_TIME, HES_SERIES_GPU_TIME, false },
 	{ HES_SERIES_GPU_LEFT_OUT_POWER, HES_SERIES_GPU_POWER, false },
@@ -182,6 +183,7 @@ int hes_left_out(const struct hes_model *m, const struct hes_observations *o,
 		 struct hes_err *err)
 {
 	struct hes_observation derived_type = *v;
+	struct hes_model slices = *m;
 
 	switch (series) {
 	case HES_SERIES_IGNITER_CONSTANT:
@@ -191,6 +193,9 @@ int hes_left_out(const struct hes_model *m, const struct hes_observations *o,
 	case HES_SERIES_ZEUS_LOW_DERIVED:
 		derived_type.series = HES_SERIES_TYPES;
 		return hes_reproduce(m, &derived_type, out, err);
+	case HES_SERIES_TALLY_SLICES:
+		slices.nature.crowding = 0;
+		return hes_reproduce(&slices, v, out, err);
 	case HES_SERIES_GPU_CONSTANT:
 		*out = mean_of_others(o, v);
 		return 0;

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "measured/locked.h"
+#include "measured/tally.h"
 #include "measured/measured.h"
 #include "measured/set_reader.h"
 
@@ -629,6 +630,7 @@ static void read_published(struct set_reader *r)
 			while (set_reader_next(r))
 				tables[i].row(r);
 	locked_read(r);
+	tally_read(r);
 	read_zeus(r);
 	read_orion(r);
 	for (size_t i = 0; i < sizeof(sia) / sizeof(sia[0]); i++)

@@ -52,6 +52,9 @@ enum hes_series_id {
 	HES_SERIES_PARVA_NEW_ALONE,
 	HES_SERIES_PARVA_NEW_SHARED,
 	HES_SERIES_PARVA_NEW_SIBLING,
+	/* Pairs without SM shares; and the same by time slices. */
+	HES_SERIES_TALLY_PAIRS,
+	HES_SERIES_TALLY_SLICES,
 	HES_SERIES_BERT_TIME,
 	HES_SERIES_BERT_RATIO,
 	HES_SERIES_DLE_TIME,
@@ -147,6 +150,12 @@ struct hes_locked {
 	double memory; /* ... this part of the time is memory's */
 };
 
+/** What is known of two jobs without SM shares of which the heavy one's slowdown is to be
+ * predicted: their times alone, and the slowdown of the light one. */
+struct hes_crowded {
+	double light_s, heavy_s, light_slowdown;
+};
+
 struct hes_observation {
 	enum hes_series_id series;
 	enum hes_metric metric;
@@ -159,8 +168,9 @@ struct hes_observation {
 				  known */
 	size_t gpu;            /* 0: published; k: GPUs[k - 1] */
 	bool held;             /* of a GPU's part that no fit may use */
-	struct hes_locked locked; /* of kernels at locked clocks; mhz 0: no such observation */
-	uint32_t fold;            /* of rows that the check leaves out together; 0: none */
+	struct hes_locked locked;   /* of kernels at locked clocks; mhz 0: no such observation */
+	struct hes_crowded crowded; /* of pairs without shares; heavy_s 0: no such observation */
+	uint32_t fold;              /* of rows that the check leaves out together; 0: none */
 	double left_out; /* the model's value from a fit without its fold; 0: there is none */
 };
 
