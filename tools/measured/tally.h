@@ -1,5 +1,5 @@
 /*
- * tally.h - pairs of published jobs without SM shares: how far a heavy job slows down beside a
+ * tally.h - pairs of published jobs without SM shares: how far a heavy job slows down with a
  * light one.
  */
 #ifndef TOOLS_TALLY_H
