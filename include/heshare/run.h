@@ -165,7 +165,7 @@ struct hes_run_report {
 	uint32_t clocks_missed;     /* GPUs that did not hold it */
 	uint32_t clocks_untried;    /* GPUs on which a clock would have been tried, but cannot be
 				       set */
-	size_t mute;                /* jobs that were alone for long and showed no progress:
+	size_t mute;                /* jobs that showed neither progress nor launches for long:
 				       nothing was tried with them */
 	double longest_gap_s;       /* without a power reading, of any GPU */
 	unsigned left_out;          /* enum hes_left_out: readings of any GPU, in this session */

@@ -166,6 +166,23 @@ static int copy_gpu(const struct head *h, const char *node, const char *gpu, str
 	return hes_journal_gpu_took(h->q->journal, h->run->id, &sum, err);
 }
 
+/* Experiments of all parts. */
+static int copy_learning(const struct head *h, struct hes_err *err)
+{
+	struct hes_run_learning sum = { 0 };
+
+	for (size_t i = 0; i < h->n_parts; i++) {
+		const struct hes_run_learning *l = &h->parts[i].run.learning;
+
+		sum.experiments += l->experiments;
+		sum.took_us += l->took_us;
+		sum.energy_mj += l->energy_mj;
+		sum.iterations += l->iterations;
+	}
+	h->run->learning = sum;
+	return sum.experiments ? hes_journal_learning(h->q->journal, h->run->id, &sum, err) : 0;
+}
+
 static int copy_rows(const struct head *h, const struct part *p, const struct rows *r, bool all,
 		     struct hes_err *err)
 {
@@ -192,7 +209,7 @@ static int copy_rows(const struct head *h, const struct part *p, const struct ro
 		r->meters[i].session = (uint32_t)(p - h->parts) + 1;
 		rc = hes_journal_meter(j, h->run->id, &r->meters[i], err);
 	}
-	return rc;
+	return rc ? rc : copy_learning(h, err);
 }
 
 static void swap_gpus(struct part *p, struct rows *r)

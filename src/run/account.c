@@ -206,22 +206,32 @@ void run_segment_begin(const struct run_meter *m, struct run_gpu *g)
 		.has_energy = true
 	};
 	for (uint32_t i = 0; i < g->n_running; i++)
-		e->now.rates[i].task = g->running[i];
+		e->now.rates[i] = (struct run_rate){ .task = g->running[i],
+						     .from = run_count_of(g->running[i], now) };
+}
+
+/* A job without progress lines makes progress while it launches. */
+static bool has_launched(const struct run_rate *p, int64_t now)
+{
+	const struct run_count to = run_count_of(p->task, now);
+
+	return to.source == RUN_COUNT_LAUNCHES && to.n > p->from.n;
 }
 
 void run_segment_settle(struct run_meter *m, struct run_gpu *g)
 {
 	struct run_segment *s = &g->energy.now;
+	const int64_t now = run_now_us(m->clock);
 
 	/* What ends is learnt from, so a runner that dies loses no long time. */
-	if (s->settled && run_now_us(m->clock) - s->start_us >= LONGEST_US) {
+	if (s->settled && now - s->start_us >= LONGEST_US) {
 		run_account(m, g);
 		run_segment_begin(m, g);
 	}
 	if (s->settled || !s->n)
 		return;
 	for (uint32_t i = 0; i < s->n; i++)
-		if (!s->rates[i].seen)
+		if (!s->rates[i].seen && !has_launched(&s->rates[i], now))
 			return;
 	run_account(m, g);
 	s->n = 0; /* not kept */
@@ -255,6 +265,7 @@ void run_look(const struct run_meter *m, struct run_task *t)
 			continue;
 		if (!p->seen)
 			*p = (struct run_rate){ .task = t,
+						.from = p->from,
 						.seen = true,
 						.first_us = t->progress_us,
 						.first_s = t->progress.seconds,

@@ -32,18 +32,14 @@ static bool gpu_holds_clocks(struct run_gpu *g)
 	return !g->lock.untried && !g->lock.foreign && !g->lock.missed;
 }
 
-static bool job_has_window(const struct run_task *t, struct learn_window *w)
+static bool job_has_window(struct run_learner *l, struct run_task *t, int64_t now,
+			   struct learn_window *w)
 {
+	if (!t->progress.known)
+		return run_learner_shows_work(t, now) && run_learner_window(l, t->gpu, w) &&
+		       w->seconds >= WINDOW_S;
 	return run_observe_window(t, t->clock.from_us, w) &&
 	       (!isnan(t->progress.seconds) || w->seconds >= BY_LOOKS_S);
-}
-
-static void job_look_mute(struct run_learner *l, struct run_task *t, int64_t now)
-{
-	if (t->clock.mute || t->progress.known || now < t->attempt.started_us + MUTE_US)
-		return;
-	t->clock.mute = true;
-	l->mute++;
 }
 
 /* The job has co-runners, or its GPU holds no clock: back to what was planned. */
@@ -85,78 +81,80 @@ static void job_clock_set(struct run_task *t, uint32_t mhz, int64_t now)
 }
 
 /* At the default clock, by all that was seen there. */
-static struct learn_alone kind_alone(const struct run_kind *k)
+static struct learn_alone clocks_default(const struct learn_clocks *c)
 {
-	const struct learn_clock_try *first = &k->clocks.tries[0];
+	const struct learn_clock_try *first = &c->tries[0];
 
 	return (struct learn_alone){ .rate = first->iterations / first->seconds,
 				     .power_w = first->joules / first->seconds };
 }
 
 /* What a window at a clock costs at most. */
-static double try_cost_s(const struct run_learner *l, const struct run_kind *k, uint32_t mhz)
+static double try_cost_s(const struct run_learner *l, const struct hes_gpu_type *type, uint32_t mhz)
 {
-	return WINDOW_S * (fmin((double)k->type->clock_default_mhz / mhz, l->prefer->slowest) - 1);
+	return WINDOW_S * (fmin((double)type->clock_default_mhz / mhz, l->prefer->slowest) - 1);
 }
 
-static void tell_settled(struct run_learner *l, const struct run_kind *k, const struct run_task *t,
-			 uint32_t mhz)
+static void tell_settled(struct run_learner *l, const struct learn_clocks *c,
+			 const struct run_task *t, uint32_t mhz)
 {
-	const struct learn_alone alone = kind_alone(k);
+	const struct learn_alone alone = clocks_default(c);
 
-	for (uint32_t i = 0; i < k->clocks.n; i++) {
-		const struct learn_clock_try *x = &k->clocks.tries[i];
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct learn_clock_try *x = &c->tries[i];
 
 		if (x->clock_mhz == mhz)
 			run_learner_note(l, run_gpu_name(t->gpu), t->job->id,
 					 "stays at %" PRIu32 " MHz, the best of %" PRIu32
 					 " clocks tried: against the default clock, %.2f of the "
 					 "joules and %.2f of the time",
-					 mhz, k->clocks.n,
+					 mhz, c->n,
 					 x->joules / x->iterations * alone.rate / alone.power_w,
 					 x->seconds / x->iterations * alone.rate);
 	}
 }
 
 /* A window has ended. */
-static void job_clock_saw(struct run_learner *l, struct run_kind *k, struct run_task *t,
+static void job_clock_saw(struct run_learner *l, struct learn_clocks *c, struct run_task *t,
 			  struct learn_window *w)
 {
-	const struct learn_alone alone = kind_alone(k);
+	const struct learn_alone alone = clocks_default(c);
 	struct learn_cost cost;
 
-	w->clock_mhz = hes_gpu_type_clock(k->type, w->clock_mhz);
+	w->clock_mhz = hes_gpu_type_clock(t->gpu->planned->type, w->clock_mhz);
 	if (w->clock_mhz == t->clock.trying_mhz) {
 		cost = learn_cost_of(w, &alone);
 		run_learner_pay(l, LEARN_OF_CLOCK, &cost, t);
 	}
-	learn_clocks_saw(&k->clocks, w);
+	learn_clocks_saw(c, w);
 	t->clock.trying_mhz = 0;
 }
 
-static void job_clock_choose(struct run_learner *l, struct run_kind *k, struct run_task *t,
+static void job_clock_choose(struct run_learner *l, struct learn_clocks *c, struct run_task *t,
 			     int64_t now)
 {
+	const struct hes_gpu_type *type = t->gpu->planned->type;
 	bool over;
-	uint32_t mhz = learn_clocks_next(&k->clocks, k->type, l->prefer, &over);
+	uint32_t mhz = learn_clocks_next(c, type, l->prefer, &over);
 
-	if (over && !t->clock.settled && k->clocks.n > 1)
-		tell_settled(l, k, t, mhz);
+	if (over && !t->clock.settled && c->n > 1)
+		tell_settled(l, c, t, mhz);
 	t->clock.settled |= over;
-	if (!over && k->clocks.n) {
+	if (!over && c->n) {
 		run_learner_work(l);
-		if (learn_may(&l->account, try_cost_s(l, k, mhz)))
+		if (learn_may(&l->account, try_cost_s(l, type, mhz)))
 			t->clock.trying_mhz = mhz;
 		else
-			mhz = learn_clocks_best(&k->clocks, l->prefer);
+			mhz = learn_clocks_best(c, l->prefer);
 	}
-	run_observe_closely(t, t->clock.trying_mhz || !k->clocks.n);
+	run_observe_closely(t, t->clock.trying_mhz || !c->n);
 	job_clock_set(t, mhz, now);
 }
 
 void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now)
 {
 	struct run_task *t = g->running[0];
+	struct learn_clocks *c;
 	struct learn_window w;
 	struct run_kind *k;
 	long kind;
@@ -167,7 +165,8 @@ void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now)
 	}
 	kind = run_learner_kind(l, t);
 	k = kind < 0 ? NULL : &l->kinds[kind];
-	if (!k || k->measured)
+	c = k ? run_learner_clocks(l, t) : NULL;
+	if (!c || k->measured)
 		return;
 	if (!gpu_holds_clocks(g)) {
 		job_clock_leave(g);
@@ -177,18 +176,23 @@ void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now)
 	if (!t->clock.on && !t->unknown && task_left_us(t, now) < LONG_US)
 		return;
 	if (!t->clock.on) {
-		t->clock = (struct run_job_clock){ .on = true,
-						   .planned_mhz = t->place->clock_mhz,
-						   .from_us = now };
-		if (!k->clocks.expected_mhz)
-			k->clocks.expected_mhz = kind_expected_mhz(l, g, t->place);
-	} else if (!t->clock.settled && job_has_window(t, &w)) {
-		job_clock_saw(l, k, t, &w);
+		t->clock.on = true;
+		t->clock.settled = false;
+		t->clock.trying_mhz = 0;
+		t->clock.planned_mhz = t->place->clock_mhz;
+		t->clock.from_us = now;
+		if (!c->expected_mhz)
+			c->expected_mhz = kind_expected_mhz(l, g, t->place);
+	} else if (!t->clock.settled && job_has_window(l, t, now, &w)) {
+		job_clock_saw(l, c, t, &w);
 		t->clock.from_us = t->progress_us;
+		if (!t->progress.known)
+			run_learner_anew(l, g);
 	} else {
-		job_look_mute(l, t, now);
+		if (now > t->attempt.started_us + MUTE_US && !run_learner_shows_work(t, now))
+			run_learner_mute(l, t);
 		if (t->clock.trying_mhz || t->clock.settled)
 			return;
 	}
-	job_clock_choose(l, k, t, now);
+	job_clock_choose(l, c, t, now);
 }

@@ -12,13 +12,12 @@
 #include "base/texts.h"
 #include "run/job_set.h"
 
-#define WATCH_S    8        /* a set, before it is judged */
-#define UNCLEAR_S  60       /* after which a set that is neither better nor worse stays */
-#define BY_LOOKS_S 1        /* error of a time that is read with the progress */
-#define BY_LINES   0.005    /* error of a rate whose lines have their time */
-#define DRAIN_US   2000000  /* what a held job has launched before ends by then */
-#define ALONE_US   30000000 /* longest wait for a member's own rate */
-#define INVITE_S   2.5      /* what a set without evidence may cost */
+#define WATCH_S   8        /* a set, before it is judged */
+#define UNCLEAR_S 60       /* after which a set that is neither better nor worse stays */
+#define DRAIN_US  2000000  /* what a held job has launched before ends by then */
+#define ALONE_US  60000000 /* longest wait for a member's own rate, or for one that shows none */
+#define ALONE_S   10       /* a member alone */
+#define INVITE_S  2.5      /* what a set without evidence may cost */
 
 static uint32_t set_kinds(struct run_learner *l, const struct run_gpu *g,
 			  uint32_t out[HES_MAX_SHARING])
@@ -32,36 +31,6 @@ static uint32_t set_kinds(struct run_learner *l, const struct run_gpu *g,
 			out[n++] = (uint32_t)kind;
 	}
 	return n;
-}
-
-/* What the running jobs did since they or the clock changed last. */
-static bool set_window(const struct run_job_sets *s, struct run_gpu *g, struct learn_window *out)
-{
-	const struct run_segment *now = &g->energy.now;
-
-	run_account_so_far(s->meter, g);
-	if (!now->settled || now->n != g->n_running || !(now->seconds > 0))
-		return false;
-	*out = (struct learn_window){ .clock_mhz =
-					      hes_gpu_type_clock(g->planned->type, now->clock_mhz),
-				      .seconds = now->seconds,
-				      .joules = now->has_energy ? now->energy_j : NAN,
-				      .n = now->n };
-	for (uint32_t i = 0; i < now->n; i++) {
-		const struct run_rate *p = &now->rates[i];
-		const double s_all = run_rate_us(p) * 1e-6;
-
-		if (!p->seen || p->last <= p->first || !(s_all > 0))
-			return false;
-		out->members[i] = (struct learn_member){
-			.sm_pct = p->task->attempt.sm_pct,
-			.rate = (double)(p->last - p->first) / s_all,
-			.rate_se = isnan(p->first_s) ? BY_LOOKS_S / s_all : BY_LINES,
-		};
-		out->seconds = fmin(out->seconds, s_all);
-	}
-	out->joules *= out->seconds / now->seconds;
-	return true;
 }
 
 /* --- own rates --- */
@@ -78,10 +47,11 @@ static uint32_t set_next_alone(struct run_job_sets *s, const struct run_gpu *g)
 	return i;
 }
 
-static bool set_shows_progress(const struct run_gpu *g)
+static bool set_shows_work(const struct run_gpu *g, int64_t now)
 {
 	for (uint32_t i = 0; i < run_gpu_started(g); i++)
-		if (!g->running[i]->progress.known || g->running[i]->ending != ENDING_OWN)
+		if (!run_learner_shows_work(g->running[i], now) ||
+		    g->running[i]->ending != ENDING_OWN)
 			return false;
 	return true;
 }
@@ -92,6 +62,15 @@ static void set_leave(struct run_job_sets *s, struct run_gpu *g, enum run_set_st
 	if (g->n_held)
 		run_release_all(s->holder, g, why);
 	g->set.state = state;
+}
+
+/* No set is judged by a job that shows no work. */
+static void set_give_up(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+{
+	for (uint32_t i = 0; i < run_gpu_started(g); i++)
+		if (!run_learner_shows_work(g->running[i], now))
+			run_learner_mute(s->learner, g->running[i]);
+	set_leave(s, g, RUN_SET_KEPT, "one of them cannot be measured alone");
 }
 
 /* The member is alone, or will be: all others are requested to be held. */
@@ -108,37 +87,58 @@ static void set_hold_others(struct run_job_sets *s, struct run_gpu *g, const str
 		}
 }
 
+/* What the others had launched before they were held ends first. */
+static bool set_has_drained(struct run_job_sets *s, struct run_gpu *g, struct run_task *t,
+			    int64_t now, int64_t *from_us)
+{
+	*from_us = g->set.from_us;
+	for (uint32_t i = g->n_running; i < run_gpu_started(g); i++) {
+		const int64_t us = g->running[i]->hold.since_us + DRAIN_US;
+
+		*from_us = us > *from_us ? us : *from_us;
+	}
+	if (now >= *from_us)
+		return true;
+	run_observe_disturb(t);
+	run_learner_anew(s->learner, g);
+	return false;
+}
+
+/* @return whether the member was alone for long enough */
+static bool set_saw_alone(struct run_job_sets *s, struct run_gpu *g, struct run_task *t,
+			  int64_t from_us, struct learn_window *w)
+{
+	if (t->progress.known)
+		return run_observe_window(t, from_us, w);
+	return run_learner_window(s->learner, g, w) && w->seconds >= ALONE_S;
+}
+
 static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
-	struct run_task *t = (struct run_task *)g->set.alone;
-	struct learn_cost nothing = { 0 };
+	struct run_task *t = g->set.alone;
+	struct learn_cost cost = { 0 };
+	struct learn_clocks *c;
 	struct learn_window w;
-	int64_t from_us = g->set.from_us;
-	long kind;
+	int64_t from_us;
 
-	if (!set_shows_progress(g))
-		return;
-	if (g->n_running > 1 || g->running[0] != t) {
-		if (now > g->set.from_us + ALONE_US)
-			set_leave(s, g, RUN_SET_KEPT, "one of them cannot be measured alone");
-		else
-			set_hold_others(s, g, t);
+	if (now > g->set.from_us + ALONE_US) {
+		set_give_up(s, g, now);
 		return;
 	}
-	for (uint32_t i = g->n_running; i < run_gpu_started(g); i++)
-		from_us = from_us > g->running[i]->hold.since_us + DRAIN_US
-				  ? from_us
-				  : g->running[i]->hold.since_us + DRAIN_US;
-	if (now < from_us)
-		run_observe_disturb(t);
-	if (!run_observe_window(t, from_us, &w))
+	if (!set_shows_work(g, now))
+		return;
+	if (g->n_running > 1 || g->running[0] != t) {
+		set_hold_others(s, g, t);
+		return;
+	}
+	if (!set_has_drained(s, g, t, now, &from_us) || !set_saw_alone(s, g, t, from_us, &w))
 		return;
 	w.clock_mhz = hes_gpu_type_clock(g->planned->type, w.clock_mhz);
-	kind = run_learner_kind(s->learner, t);
-	if (kind >= 0)
-		learn_clocks_saw(&s->learner->kinds[kind].clocks, &w);
-	nothing.iterations = w.members[0].rate * w.seconds;
-	run_learner_pay(s->learner, LEARN_OF_NEWCOMER, &nothing, t);
+	c = run_learner_clocks(s->learner, t);
+	if (c)
+		learn_clocks_saw(c, &w);
+	cost.iterations = t->progress.known ? w.members[0].rate * w.seconds : 0;
+	run_learner_pay(s->learner, LEARN_OF_NEWCOMER, &cost, t);
 	g->set.state = RUN_SET_NEW;
 	run_release_all(s->holder, g, "the other was measured");
 }
@@ -175,7 +175,7 @@ static void set_separate(struct run_job_sets *s, struct run_gpu *g)
 	}
 }
 
-static void set_watch(struct run_job_sets *s, struct run_gpu *g)
+static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
 	struct run_learner *l = s->learner;
 	struct learn_alone own[HES_MAX_SHARING];
@@ -185,10 +185,13 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g)
 	struct learn_cost cost;
 	enum learn_verdict verdict;
 
-	if (g->n_held || !set_window(s, g, &w) || w.seconds < WATCH_S)
+	if (g->n_held || !run_learner_window(l, g, &w) || w.seconds < WATCH_S) {
+		if (now > g->set.from_us + ALONE_US && !set_shows_work(g, now))
+			set_give_up(s, g, now);
 		return;
+	}
 	for (uint32_t i = 0; i < w.n; i++)
-		if (!run_learner_own(s->learner, g->energy.now.rates[i].task, &own[i]))
+		if (!run_learner_own(l, g->running[i], &own[i]))
 			return;
 	if (!learn_set_gain(&w, own, &gain))
 		return;
@@ -226,10 +229,48 @@ static void set_begin(struct run_gpu *g, int64_t now)
 	g->set.state = g->set.n > 1 ? RUN_SET_NEW : RUN_SET_NONE;
 	g->set.from_us = now;
 	for (uint32_t i = 0; i < g->set.n; i++) {
+		if (g->running[i]->unknown && !g->running[i]->clock.on)
+			g->running[i]->place->clock_mhz = RUN_UNLOCKED; /* not of the last set */
 		g->set.v[i] = g->running[i];
 		g->set.attempts[i] = g->running[i]->attempt.id;
 	}
 	g->set.invited &= g->set.n > 1;
+}
+
+static bool clocks_have(const struct learn_clocks *c, uint32_t mhz)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->tries[i].clock_mhz == mhz)
+			return true;
+	return false;
+}
+
+/* The lowest clock, not below the best one of any member, at which each was measured; else the
+ * default. Of unknown jobs: others have the clock of their plan. */
+static void set_clock(struct run_job_sets *s, struct run_gpu *g)
+{
+	const struct hes_gpu_type *type = g->planned->type;
+	const struct learn_clocks *c[HES_MAX_SHARING];
+	uint32_t mhz = 0, common = type->clock_default_mhz;
+
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		c[i] = run_learner_clocks(s->learner, g->running[i]);
+		if (!c[i] || !g->running[i]->unknown || g->lock.refused)
+			return;
+		mhz = c[i]->n && learn_clocks_best(c[i], s->learner->prefer) > mhz
+			      ? learn_clocks_best(c[i], s->learner->prefer)
+			      : mhz;
+	}
+	for (size_t k = type->n_clocks; k--;) {
+		bool all = type->clocks_mhz[k] >= mhz;
+
+		for (uint32_t i = 0; i < g->n_running && all; i++)
+			all = clocks_have(c[i], type->clocks_mhz[k]);
+		common = all ? type->clocks_mhz[k] : common;
+	}
+	for (uint32_t i = 0; i < g->n_running; i++)
+		g->running[i]->place->clock_mhz =
+			hes_gpu_type_is_unlocked(type, common) ? RUN_UNLOCKED : common;
 }
 
 static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
@@ -243,8 +284,10 @@ static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	}
 	at = set_next_alone(s, g);
 	g->set.state = at == g->set.n ? RUN_SET_WATCHED : RUN_SET_ALONE;
-	if (at == g->set.n)
+	if (at == g->set.n) {
+		set_clock(s, g);
 		return;
+	}
 	g->set.alone = g->running[at];
 	/* With a part of the SMs a job alone is not what it is in its turn. */
 	if (g->running[at]->attempt.sm_pct < 100)
@@ -273,14 +316,14 @@ static bool task_may_join(const struct run_gpu *g, const struct run_place *p)
 		       g->queue.memory_mib;
 }
 
-static void set_invite(struct run_job_sets *s, struct run_gpu *g)
+static void set_invite(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
 	struct run_learner *l = s->learner;
 	uint32_t kinds[HES_MAX_SHARING], n = set_kinds(l, g, kinds);
 	struct learn_alone own;
 
 	if (!g->mps.on || !n || n == HES_MAX_SHARING || l->q->plan->power_cap_mw || g->trial.open ||
-	    !set_shows_progress(g) || n != run_gpu_started(g) ||
+	    !set_shows_work(g, now) || n != run_gpu_started(g) ||
 	    (n == 1 && !run_learner_own(s->learner, g->running[0], &own)))
 		return;
 	run_learner_work(l);
@@ -311,9 +354,9 @@ static void set_step(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	else if (g->set.state == RUN_SET_ALONE)
 		set_measure(s, g, now);
 	else if (g->set.state == RUN_SET_WATCHED)
-		set_watch(s, g);
+		set_watch(s, g, now);
 	else if (g->set.state == RUN_SET_NONE || g->set.state == RUN_SET_KEPT)
-		set_invite(s, g);
+		set_invite(s, g, now);
 }
 
 /* A member with a floor must have been measured alone. */

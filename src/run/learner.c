@@ -12,8 +12,10 @@
 
 #include "base/grow.h"
 
-#define BY_LINES     0.005 /* error of a rate alone whose own is not known */
-#define KNOWN_CLOCKS 3     /* of a measured kind: planners know how it follows the clock */
+#define BY_LINES     0.005    /* error of a rate by lines that have their time, or by launches */
+#define BY_LOOKS_S   1        /* of a time that is read with the progress */
+#define LINES_US     30000000 /* after which no line of progress is waited for */
+#define KNOWN_CLOCKS 3        /* of a measured kind: planners know how it follows the clock */
 
 void run_learner_begin(struct run_learner *l)
 {
@@ -103,15 +105,15 @@ long run_learner_kind(struct run_learner *l, const struct run_task *t)
 /* --- alone --- */
 
 /* At the tried clock nearest to the set's. @return false: it was never measured alone */
-static bool kind_own(const struct run_kind *k, uint32_t clock_mhz, struct learn_alone *out)
+static bool clocks_own(const struct learn_clocks *c, uint32_t clock_mhz, struct learn_alone *out)
 {
-	const struct learn_clock_try *best = &k->clocks.tries[0];
+	const struct learn_clock_try *best = &c->tries[0];
 
-	for (uint32_t i = 1; i < k->clocks.n; i++)
-		if (fabs((double)k->clocks.tries[i].clock_mhz - clock_mhz) <
+	for (uint32_t i = 1; i < c->n; i++)
+		if (fabs((double)c->tries[i].clock_mhz - clock_mhz) <
 		    fabs((double)best->clock_mhz - clock_mhz))
-			best = &k->clocks.tries[i];
-	if (!k->clocks.n)
+			best = &c->tries[i];
+	if (!c->n)
 		return false;
 	*out = (struct learn_alone){ .rate = best->iterations / best->seconds,
 				     .rate_se = BY_LINES,
@@ -119,16 +121,24 @@ static bool kind_own(const struct run_kind *k, uint32_t clock_mhz, struct learn_
 	return true;
 }
 
-bool run_learner_own(struct run_learner *l, const struct run_task *t, struct learn_alone *out)
+struct learn_clocks *run_learner_clocks(struct run_learner *l, struct run_task *t)
+{
+	const long kind = t->progress.known ? run_learner_kind(l, t) : -1;
+
+	if (!t->progress.known)
+		return &t->clock.launches;
+	return kind < 0 ? NULL : &l->kinds[kind].clocks;
+}
+
+bool run_learner_own(struct run_learner *l, struct run_task *t, struct learn_alone *out)
 {
 	const struct run_gpu *g = t->gpu;
-	const long kind = run_learner_kind(l, t);
+	const struct learn_clocks *c = run_learner_clocks(l, t);
 	struct hes_profile solo;
 
-	if (kind >= 0 &&
-	    kind_own(&l->kinds[kind], hes_gpu_type_clock(g->planned->type, g->lock.mhz), out))
+	if (c && clocks_own(c, hes_gpu_type_clock(g->planned->type, g->lock.mhz), out))
 		return true;
-	if (!l->q->profiles ||
+	if (!t->progress.known || !l->q->profiles ||
 	    hes_profile_find(l->q->profiles, t->job->workload, t->job->batch_size,
 			     g->planned->type->name, &solo, NULL))
 		return false;
@@ -136,6 +146,60 @@ bool run_learner_own(struct run_learner *l, const struct run_task *t, struct lea
 				     .rate_se = solo.time_se,
 				     .power_w = solo.power_mw * 1e-3 };
 	return true;
+}
+
+/* --- windows --- */
+
+bool run_learner_shows_work(const struct run_task *t, int64_t now)
+{
+	return t->progress.known || (task_ran_us(t, now) > LINES_US &&
+				     run_count_of(t, now).source == RUN_COUNT_LAUNCHES);
+}
+
+static bool member_saw(const struct run_rate *p, int64_t now, struct learn_member *out, double *s)
+{
+	const struct run_count to = run_count_of(p->task, now);
+	const double lines_s = run_rate_us(p) * 1e-6;
+
+	*out = (struct learn_member){ .sm_pct = p->task->attempt.sm_pct };
+	if (p->task->progress.known) {
+		*s = lines_s;
+		out->rate = (double)(p->last - p->first) / lines_s;
+		out->rate_se = isnan(p->first_s) ? BY_LOOKS_S / lines_s : BY_LINES;
+		return p->seen && p->last > p->first && lines_s > 0;
+	}
+	*s = (double)(to.ran_us - p->from.ran_us) * 1e-6;
+	out->rate = run_count_rate(&p->from, &to);
+	out->rate_se = BY_LINES;
+	return to.source == RUN_COUNT_LAUNCHES && out->rate > 0;
+}
+
+bool run_learner_window(struct run_learner *l, struct run_gpu *g, struct learn_window *out)
+{
+	const struct run_segment *now = &g->energy.now;
+	const int64_t now_us = run_now_us(l->log->clock);
+	double seconds;
+
+	run_account_so_far(l->meter, g);
+	if (!now->settled || now->n != g->n_running || !(now->seconds > 0))
+		return false;
+	*out = (struct learn_window){ .clock_mhz =
+					      hes_gpu_type_clock(g->planned->type, now->clock_mhz),
+				      .seconds = now->seconds,
+				      .n = now->n };
+	for (uint32_t i = 0; i < now->n; i++) {
+		if (!member_saw(&now->rates[i], now_us, &out->members[i], &seconds))
+			return false;
+		out->seconds = fmin(out->seconds, seconds);
+	}
+	out->joules = now->has_energy ? now->energy_j * out->seconds / now->seconds : NAN;
+	return true;
+}
+
+void run_learner_anew(struct run_learner *l, struct run_gpu *g)
+{
+	run_account(l->meter, g);
+	run_segment_begin(l->meter, g);
 }
 
 /* --- the account --- */
@@ -187,4 +251,10 @@ void run_learner_note(struct run_learner *l, const char *gpu, const char *job, c
 	l->notes = v;
 	if (asprintf(&v[l->n_notes], job ? "job %s %s" : "%s: %s", job ? job : gpu, text) >= 0)
 		l->n_notes++;
+}
+
+void run_learner_mute(struct run_learner *l, struct run_task *t)
+{
+	l->mute += !t->clock.mute;
+	t->clock.mute = true;
 }

@@ -9,7 +9,7 @@
 #define HES_RUN_LEARNER_H
 
 #include "learn/learn.h"
-#include "run/run_gpu.h"
+#include "run/account.h"
 #include "run/run_log.h"
 
 struct run_kind {
@@ -23,6 +23,7 @@ struct run_learner {
 	const struct hes_run_request *q;
 	struct run_log *log;
 	struct run_gpus *gpus;
+	struct run_meter *meter;
 	const struct learn_preference *prefer; /* NULL: nothing is learnt */
 	struct learn_account account;
 	double joules;                   /* taken from jobs */
@@ -43,10 +44,22 @@ void run_learner_free(struct run_learner *l);
 long run_learner_kind(struct run_learner *l, const struct run_task *t);
 /** What a job does alone on its GPU's type, as it was measured at the nearest clock. @return false:
  * it was not */
-bool run_learner_own(struct run_learner *l, const struct run_task *t, struct learn_alone *out);
+bool run_learner_own(struct run_learner *l, struct run_task *t, struct learn_alone *out);
+/** The clocks of a task: those of its kind, or its own where only launches show its speed. @return
+ * NULL: there is no memory */
+struct learn_clocks *run_learner_clocks(struct run_learner *l, struct run_task *t);
+/** Whether lines show a task's speed, or launches where no line came for long. */
+bool run_learner_shows_work(const struct run_task *t, int64_t now);
+/** What the running jobs of a GPU did since they or the clock changed last, by their lines, else by
+ * launches. @return false: one shows neither, or not long enough */
+bool run_learner_window(struct run_learner *l, struct run_gpu *g, struct learn_window *out);
+/** Begin another window. */
+void run_learner_anew(struct run_learner *l, struct run_gpu *g);
 /** Book an experiment: its joules are not those of @t. */
 void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
 		     struct run_task *t);
+/** Count a task, once, that shows neither progress nor launches. */
+void run_learner_mute(struct run_learner *l, struct run_task *t);
 /** Tell what was learnt, in the journal and in the report. @gpu, @job: names; NULL where there is
  * none */
 void run_learner_note(struct run_learner *l, const char *gpu, const char *job, const char *fmt, ...)

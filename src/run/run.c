@@ -64,7 +64,9 @@ static void runner_wire(struct runner *r)
 	r->holder = (struct run_holder){ &r->log,   &r->tasks, &r->settings,
 					 &r->meter, &r->stop,  &r->learner };
 	r->sets = (struct run_job_sets){ &r->learner, &r->holder, &r->meter };
-	r->learner = (struct run_learner){ .q = r->q, .log = &r->log, .gpus = &r->gpus };
+	r->learner = (struct run_learner){
+		.q = r->q, .log = &r->log, .gpus = &r->gpus, .meter = &r->meter
+	};
 	r->judge = (struct run_judge){ r->q, &r->log, &r->stop, &r->tasks, &r->settings };
 	r->children = (struct run_children){ .q = r->q,
 					     .log = &r->log,

@@ -18,6 +18,7 @@
 /* Progress of a job within a segment: iterations between two of its lines. */
 struct run_rate {
 	const struct run_task *task;
+	struct run_count from; /* when the segment began */
 	bool seen;
 	bool learnt;               /* there is a sample of it */
 	int64_t first_us, last_us; /* when they were read */
@@ -113,7 +114,8 @@ struct run_set {
 	enum run_set_state state;
 	bool invited; /* it is an experiment: a job was let in without evidence */
 	uint32_t n;
-	const struct run_task *v[HES_MAX_SHARING], *alone;
+	const struct run_task *v[HES_MAX_SHARING];
+	struct run_task *alone;
 	int64_t attempts[HES_MAX_SHARING];
 	int64_t from_us;
 };

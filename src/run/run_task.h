@@ -26,6 +26,7 @@
 #include "heshare/run.h"
 #include "launch/launch.h"
 #include "launch/progress.h"
+#include "learn/learn.h"
 #include "run/admit.h"
 #include "run/failure_rules.h"
 #include "run/run_clock.h"
@@ -68,12 +69,14 @@ struct run_hold {
 
 /* job_clock.c */
 struct run_job_clock {
-	bool on;              /* its clock is looked for; planned_mhz is valid */
-	bool settled;         /* it is found */
-	bool mute;            /* it was alone for long and showed no progress */
-	uint32_t planned_mhz; /* of its place before */
-	uint32_t trying_mhz;  /* of the experiment that goes on; 0: none */
-	int64_t from_us;      /* windows count from here on */
+	bool on;                      /* its clock is looked for; planned_mhz is valid */
+	bool settled;                 /* it is found */
+	bool mute;                    /* it was alone for long and showed no progress */
+	uint32_t planned_mhz;         /* of its place before */
+	uint32_t trying_mhz;          /* of the experiment that goes on; 0: none */
+	int64_t from_us;              /* windows count from here on */
+	struct learn_clocks launches; /* of a job without progress lines: launches compare only
+					 with those of the same attempt */
 };
 
 /* job_floor.c: since when its speed counts */

@@ -257,7 +257,8 @@ static void task_let_go(struct run_starter *s, struct run_task *t)
 	t->late_us = 0;
 	t->seen[0] = '\0';
 	t->waits_outside = false;
-	t->clock.on = t->surprised = false;
+	t->clock = (struct run_job_clock){ 0 };
+	t->surprised = false;
 	t->began = t->began ? t->began : t->child.id.started;
 	t->mps_daemon = behind_mps(g, t) ? g->mps.gone + 1 : 0;
 	t->attempt.started_us = run_now_us(s->log->clock);

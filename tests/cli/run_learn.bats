@@ -64,10 +64,20 @@ joules_sum() {
 	FAULT=0:nvmlDeviceSetGpuLockedClocks=4 run -0 --separate-stderr lab heshare run mine.csv --explore 50
 	[[ "$output" == *"Clocks cannot be set on 1 GPU, so none was tried"* ]]
 	rm store.db
-	script mute 20000 --workload resnet50 --batch 64 '>/dev/null'
+	printf 'command\nsleep 100\n' >mute.csv
 	run -0 --separate-stderr lab heshare run mute.csv --explore 50
-	[[ "$output" == *"1 job showed no progress: no clock was tried with it."* ]]
+	[[ "$output" == *"1 job showed no progress: nothing was tried with it."* ]]
 	[ "$(sqlite3 store.db 'SELECT max(clock_mhz) FROM attempts')" = 0 ]
+}
+
+@test "a job that prints nothing is known by its launches: its clock is found all the same" {
+	script quiet 60000 --workload resnet50 --batch 64 --every .1 '>/dev/null'
+	run -0 --separate-stderr lab heshare run quiet.csv --explore 10 --json
+	jq -e '.jobs_done == 1 and .learning.experiments > 1 and .learning.jobs_without_progress == 0' <<<"$output"
+	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what LIKE 'stays at % MHz, the best of % clocks tried: %'")" = 1 ]
+	# Launches are no iterations: no point has them.
+	[ "$(sqlite3 store.db "SELECT count(*) FROM points WHERE clock_mhz > 0")" = 0 ]
+	joules_sum quiet.run/report.json
 }
 
 # pair WORKLOAD BATCH N WORKLOAD BATCH N: two jobs in pair.csv that nobody knows, the first one longer.

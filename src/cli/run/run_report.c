@@ -157,7 +157,7 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 			" GPU%s, so none was tried: jobs ran at the default clock.\n",
 			r->clocks_untried, hes_s(r->clocks_untried));
 	if (r->mute)
-		fprintf(f, "%zu job%s showed no progress: no clock was tried with %s.\n", r->mute,
+		fprintf(f, "%zu job%s showed no progress: nothing was tried with %s.\n", r->mute,
 			hes_s(r->mute), r->mute == 1 ? "it" : "them");
 	if (r->clocks_missed)
 		fprintf(f, "%" PRIu32 " GPU%s did not hold the clock at some time.\n",
