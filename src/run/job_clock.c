@@ -187,7 +187,7 @@ void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now)
 		job_clock_saw(l, c, t, &w);
 		t->clock.from_us = t->progress_us;
 		if (!t->progress.known)
-			run_learner_anew(l, g);
+			run_learner_restart(l, g);
 	} else {
 		if (now > t->attempt.started_us + MUTE_US && !run_learner_shows_work(t, now))
 			run_learner_mute(l, t);

@@ -100,7 +100,7 @@ static bool set_has_drained(struct run_job_sets *s, struct run_gpu *g, struct ru
 	if (now >= *from_us)
 		return true;
 	run_observe_disturb(t);
-	run_learner_anew(s->learner, g);
+	run_learner_restart(s->learner, g);
 	return false;
 }
 

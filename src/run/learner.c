@@ -196,7 +196,7 @@ bool run_learner_window(struct run_learner *l, struct run_gpu *g, struct learn_w
 	return true;
 }
 
-void run_learner_anew(struct run_learner *l, struct run_gpu *g)
+void run_learner_restart(struct run_learner *l, struct run_gpu *g)
 {
 	run_account(l->meter, g);
 	run_segment_begin(l->meter, g);

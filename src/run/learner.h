@@ -53,8 +53,8 @@ bool run_learner_shows_work(const struct run_task *t, int64_t now);
 /** What the running jobs of a GPU did since they or the clock changed last, by their lines, else by
  * launches. @return false: one shows neither, or not long enough */
 bool run_learner_window(struct run_learner *l, struct run_gpu *g, struct learn_window *out);
-/** Begin another window. */
-void run_learner_anew(struct run_learner *l, struct run_gpu *g);
+/** Begin another window on a GPU. */
+void run_learner_restart(struct run_learner *l, struct run_gpu *g);
 /** Book an experiment: its joules are not those of @t. */
 void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
 		     struct run_task *t);
