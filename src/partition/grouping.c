@@ -28,6 +28,7 @@ struct grouping {
 	const struct hes_gpu_type *types[MAX_TYPES];
 	size_t n_types;
 	struct split_job *jobs; /* [n * n_types]; profile NULL: cannot run there */
+	uint32_t *same_as;      /* [n]: the first job with the same profiles, memory and floor */
 	uint32_t step;
 	uint32_t waves;
 	uint32_t *kind_of; /* [waves * GPUs]: index of the type */
@@ -113,6 +114,16 @@ static int prepare_job(struct grouping *x, size_t i, struct hes_err *err)
 	return 0;
 }
 
+static bool same_jobs(const struct grouping *x, size_t a, size_t b)
+{
+	const struct hes_share_profile *const *p = x->p->profiles;
+	const uint32_t *memory_mib = x->p->memory_mib;
+	const double *floor = x->p->floor;
+
+	return memcmp(&p[a * x->n_types], &p[b * x->n_types], x->n_types * sizeof(*p)) == 0 &&
+	       (!memory_mib || memory_mib[a] == memory_mib[b]) && (!floor || floor[a] == floor[b]);
+}
+
 /* Slots of a number of waves. */
 static int grouping_waves(struct grouping *x, uint32_t waves, struct hes_err *err)
 {
@@ -166,12 +177,16 @@ static int grouping_prepare(struct grouping *x, struct hes_err *err)
 			return hes_fail(err, -EINVAL, "the model was not trained for %s %s",
 					hes_article(x->types[t]->name), x->types[t]->name);
 	x->jobs = calloc(p->n * x->n_types, sizeof(*x->jobs));
-	if (!x->jobs)
+	x->same_as = calloc(p->n, sizeof(*x->same_as));
+	if (!x->jobs || !x->same_as)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", p->n);
 	rc = grouping_waves(
 		x, (uint32_t)((p->n + p->fleet->n * p->most - 1) / (p->fleet->n * p->most)), err);
-	for (size_t i = 0; i < p->n && !rc; i++)
+	for (size_t i = 0; i < p->n && !rc; i++) {
+		while (!same_jobs(x, x->same_as[i], i))
+			x->same_as[i]++;
 		rc = prepare_job(x, i, err);
+	}
 	return rc ? rc : check_alone(x, err);
 }
 
@@ -180,6 +195,7 @@ static void grouping_finish(struct grouping *x)
 	for (size_t i = 0; x->jobs && i < x->p->n * x->n_types; i++)
 		free(x->jobs[i].at);
 	free(x->jobs);
+	free(x->same_as);
 	free(x->kind_of);
 }
 
@@ -261,11 +277,10 @@ static void deal_jobs(struct grouping *x, uint32_t *slot_of, struct hes_partitio
 	}
 }
 
-static void group_progress(void *ctx, uint64_t done, uint64_t of, double total)
+static void group_progress(void *ctx, uint64_t done, uint64_t of)
 {
 	struct grouping *x = ctx;
 
-	(void)total;
 	if (x->p->progress)
 		x->p->progress(x->p->ctx, x->rounds_done * of + done, ROUNDS * of);
 }
@@ -279,7 +294,8 @@ static int grouping_solve(struct grouping *x, struct hes_partition_groups *out, 
 						.kind_of = x->kind_of,
 						.most = x->p->most,
 						.value = group_value,
-						.ctx = x };
+						.ctx = x,
+						.same_as = x->same_as };
 	uint64_t effort = x->p->effort ? x->p->effort : EFFORT + EFFORT_A_JOB * x->p->n;
 	const struct groups_options o = { .seed = x->p->seed,
 					  .evaluations = effort / ROUNDS + 1,

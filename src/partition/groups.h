@@ -5,7 +5,7 @@
  * A slot is a GPU, its kind a GPU type. What a set of jobs is worth on a kind is the caller's to
  * say, by a callback that may be slow: values are cached, and effort is counted in calls. With two
  * jobs a slot this is weighted matching; with more it is NP-hard. Small problems are solved
- * exactly, others by simulated annealing over moves, swaps and assignments.
+ * exactly, others by the annealing of the joint search.
  */
 #ifndef HES_PARTITION_GROUPS_H
 #define HES_PARTITION_GROUPS_H
@@ -30,7 +30,9 @@ struct groups_problem {
 	const uint32_t *kind_of; /* [n_slots]; any numbers but UINT32_MAX */
 	uint32_t most;           /* jobs a slot takes, 1 to GROUPS_MOST */
 	groups_value_fn *value;
-	void *ctx; /* of value */
+	void *ctx;               /* of value */
+	const uint32_t *same_as; /* [n_jobs]: a job that each may stand in for, so that values are
+				    the same; NULL: all jobs differ */
 };
 
 struct groups_options {
@@ -40,10 +42,8 @@ struct groups_options {
 	 * job. The starts are made in any case: about 40 calls a job, more where memory is tight.
 	 */
 	uint64_t evaluations;
-	/** @param total  the best so far, or a large negative number while a job has no place; may
-	 * be NULL */
-	void (*progress)(void *ctx, uint64_t done, uint64_t of, double total);
-	void *ctx; /* of progress */
+	void (*progress)(void *ctx, uint64_t done, uint64_t of); /* may be NULL */
+	void *ctx;                                               /* of progress */
 };
 
 /**

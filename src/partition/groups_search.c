@@ -1,281 +1,310 @@
 /*
- * groups_search.c - simulated annealing over placements; see groups.h.
+ * groups_search.c - a good placement, by the annealing of plan/joint/anneal.h; see groups.h.
  *
- * Two neighbourhoods. A pair step moves a job to another slot or swaps two jobs, and is accepted by
- * Metropolis' rule. An assignment step takes one job out of each of many slots and puts them back
- * by an exact assignment; gains are perturbed by Gumbel noise times the temperature, so that it
- * anneals as well.
+ * The queue of a GPU is the set of jobs in a slot; it costs what the set is worth, with the other
+ * sign. One slot more takes the jobs without a place, each at a penalty. A move brings a job to
+ * another slot, or swaps two jobs.
  */
 #include "partition/groups.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clamp.h"
-#include "partition/groups_lap.h"
-#include "partition/groups_placement.h"
+#include "partition/groups_values.h"
+#include "plan/joint/anneal.h"
 
-#define HIT_COST   (1.0 / 32) /* of a cached value, in calls */
-#define PAIR_STEPS 64         /* between two looks at the budget */
-#define HOT_LEAST \
-	0.5 /* first temperature, in mean changes by a pair step: the fewer jobs, the higher */
-#define HOT_MOST 2.0
-#define HOT_JOBS 60.0
-#define COLD     0.005 /* last temperature */
+#define CHEAP        (1.0 / 64) /* of a cached value or an impossible move, in calls */
+#define LOOK         64         /* moves between two looks at the budget */
+#define START_RANDOM 3          /* random starts */
+#define START_SLOTS  32         /* slots that a job is tried in by the greedy start */
+/* First temperature, in mean changes by a move: the fewer jobs, the higher. */
+#define HOT_LEAST 0.5
+#define HOT_MOST  2.0
+#define HOT_JOBS  60.0
 /* part of the search after which only gains are accepted, from the best on */
-#define DESCENT 0.95
+#define DESCENT  0.95
+#define NO_PLACE 40.0  /* the penalty of a job without a place, in mean changes */
+#define COLD     0.005 /* last temperature */
 
 struct search {
-	struct groups_state state;
+	const struct groups_problem *p;
 	const struct groups_options *o;
-	uint64_t evaluations; /* the budget */
-	uint64_t reported;    /* hundredths of progress */
-	uint32_t slot[GROUPS_LAP_MOST], job[GROUPS_LAP_MOST], row_of[GROUPS_LAP_MOST];
-	struct groups_set rest[GROUPS_LAP_MOST]; /* of a slot, without the job that was taken out */
-	double cost[GROUPS_LAP_MOST * GROUPS_LAP_MOST];
+	struct groups_values values;
+	struct anneal a;
+	double budget;     /* calls of the value callback */
+	uint64_t reported; /* hundredths of progress */
+	struct hes_joint_solution start;
+	uint32_t *slot_of, *order; /* [n_jobs] of a start */
+	struct groups_set *set;    /* [n_slots] of a start */
 };
 
-/* Part of the budget that is spent, 0 to 1 and beyond. */
-static double search_spent(struct search *x)
+static double set_value(struct search *x, uint32_t slot, const struct groups_set *set)
 {
-	const struct groups_values *v = &x->state.values;
-	double spent = ((double)v->calls + HIT_COST * (double)v->hits) / (double)x->evaluations;
+	return groups_value(&x->values, x->p->kind_of[slot], set);
+}
+
+static bool sets_run(struct anneal *a, uint32_t slot, struct anneal_queue *q, double limit)
+{
+	struct search *x = a->ctx;
+	struct groups_set set = { .n = 0 };
+	double value;
+
+	(void)limit;
+	q->cost = (struct hes_timeline_cost){ 0 };
+	if (slot == x->p->n_slots) {
+		q->cost.late_us = q->n;
+		return true;
+	}
+	if (q->n > x->p->most)
+		return false;
+	for (uint32_t i = 0; i < q->n; i++)
+		set = groups_set_with(&set, q->items[i].job);
+	value = set_value(x, slot, &set);
+	q->cost.energy_mj = -value;
+	return value > -INFINITY;
+}
+
+/* A job to another slot, in place of one of its jobs or besides. */
+static int sets_propose(struct anneal *a)
+{
+	const struct groups_problem *p = ((struct search *)a->ctx)->p;
+	const uint32_t job = hes_rng_small(&a->rng, p->n_jobs),
+		       b = hes_rng_small(&a->rng, p->n_slots + 1),
+		       i = hes_rng_small(&a->rng, p->most);
+	const struct anneal_position at = a->position_of[job];
+	struct hes_timeline_item *mine, *other;
+
+	if (at.gpu == b || (i >= a->queues[b].n && a->queues[b].n >= p->most))
+		return 0;
+	/* Slots of a kind that would only exchange what they have. */
+	if (a->queues[at.gpu].n == 1 && a->queues[b].n <= (i < a->queues[b].n) &&
+	    at.gpu < p->n_slots && b < p->n_slots && p->kind_of[at.gpu] == p->kind_of[b])
+		return 0;
+	if (anneal_begin_move(a, at.gpu, b))
+		return -ENOMEM;
+	mine = &a->move.queue[0].items[at.at];
+	if (i >= a->queues[b].n) {
+		anneal_queue_insert(&a->move.queue[1], a->queues[b].n, *mine);
+		anneal_queue_remove(&a->move.queue[0], at.at);
+		return 1;
+	}
+	other = &a->move.queue[1].items[i];
+	other->job = mine->job;
+	mine->job = a->queues[b].items[i].job;
+	return 1;
+}
+
+static const struct anneal_objective sets_objective = { sets_run, sets_propose };
+
+/* Part of the budget that is spent, 0 to 1 and beyond. */
+static double search_spent(void *ctx)
+{
+	struct search *x = ctx;
+	const double cheap = (double)(x->values.hits + x->a.evaluations);
+	const double spent = ((double)x->values.calls + CHEAP * cheap) / x->budget;
 
 	if (x->o->progress && (uint64_t)(100 * fmin(spent, 1)) > x->reported) {
 		x->reported = (uint64_t)(100 * fmin(spent, 1));
-		x->o->progress(x->o->ctx, x->reported, 100, x->state.best.total);
+		x->o->progress(x->o->ctx, x->reported, 100);
 	}
 	return spent;
 }
 
-/* A job to another slot, or two jobs swapped: two slots' sets afterwards. */
-struct pair_step {
-	uint32_t slot[2];
-	struct groups_set set[2];
-	double value[2];
-	double gain;
+/* Which slot a start gives each job. */
+struct start {
+	uint32_t step; /* from the slot that took a job to the next one's first: 1 deals, 0 fills */
+	bool best;     /* the best of some slots at random */
 };
 
-static bool pair_draw(struct groups_state *s, struct pair_step *t)
+static double start_gain(struct search *x, uint32_t slot, uint32_t job)
 {
-	const uint32_t job = hes_rng_small(&s->rng, s->p->n_jobs), a = s->now.slot_of[job],
-		       b = hes_rng_small(&s->rng, s->now.n_slots);
-	const struct groups_set *other = &s->now.set[b];
-	const uint32_t i = hes_rng_small(&s->rng, s->p->most);
+	struct groups_set set;
 
-	if (a == b)
-		return false;
-	t->slot[0] = a;
-	t->slot[1] = b;
-	t->set[0] = groups_set_without(&s->now.set[a], job);
-	t->set[1] = i < other->n ? groups_set_without(other, other->job[i]) : *other;
-	/* Slots of a kind that would only exchange what they have. */
-	if (t->set[0].n == 0 && t->set[1].n == 0 && a < s->p->n_slots && b < s->p->n_slots &&
-	    s->p->kind_of[a] == s->p->kind_of[b])
-		return false;
-	if (i < other->n)
-		t->set[0] = groups_set_with(&t->set[0], other->job[i]);
-	t->set[1] = groups_set_with(&t->set[1], job);
-	t->value[0] = groups_slot_value(s, a, &t->set[0]);
-	if (t->value[0] == -INFINITY)
-		return false;
-	t->value[1] = groups_slot_value(s, b, &t->set[1]);
-	t->gain = t->value[0] - s->now.value[a] + (t->value[1] - s->now.value[b]);
-	return t->value[1] > -INFINITY;
+	if (x->set[slot].n >= x->p->most)
+		return -INFINITY;
+	set = groups_set_with(&x->set[slot], job);
+	return set_value(x, slot, &set) - set_value(x, slot, &x->set[slot]);
 }
 
-static void pair_steps(struct groups_state *s, double temperature)
+/* @return n_slots: none takes it */
+static uint32_t start_slot(struct search *x, struct start how, uint32_t first, uint32_t job)
 {
-	for (int i = 0; i < PAIR_STEPS; i++) {
-		struct pair_step t;
+	const uint32_t n = x->p->n_slots, tries = how.best && n > START_SLOTS ? START_SLOTS : n;
+	uint32_t found = n;
+	double most = -INFINITY;
 
-		if (!pair_draw(s, &t) || t.gain < temperature * log(hes_rng_unit(&s->rng)))
-			continue;
-		for (int k = 0; k < 2; k++)
-			groups_slot_change(s, t.slot[k], &t.set[k], t.value[k]);
-		groups_state_keep(s);
+	for (uint32_t i = 0; i < tries && (how.best || found == n); i++) {
+		const uint32_t slot = tries < n ? hes_rng_small(&x->a.rng, n) : (first + i) % n;
+		const double gain = start_gain(x, slot, job);
+
+		if (gain > most) {
+			most = gain;
+			found = slot;
+		}
 	}
+	return found;
 }
 
-/* How much pair steps change: the mean over those that are possible, those that concern virtual
- * slots left out. */
-static double pair_scale(struct groups_state *s)
+/* Place the jobs in the order of @x->order. The archive keeps the best. */
+static int search_start(struct search *x, struct start how)
 {
+	const uint32_t n_slots = x->p->n_slots;
+	uint32_t first = 0, n = 0;
+
+	memset(x->set, 0, n_slots * sizeof(*x->set));
+	for (uint32_t i = 0; i < x->p->n_jobs; i++) {
+		const uint32_t job = x->order[i], slot = start_slot(x, how, first, job);
+
+		x->slot_of[job] = slot;
+		if (slot == n_slots)
+			continue;
+		x->set[slot] = groups_set_with(&x->set[slot], job);
+		first = slot + how.step;
+	}
+	for (uint32_t slot = 0; slot <= n_slots; slot++) {
+		x->start.first[slot] = n;
+		for (uint32_t job = 0; job < x->p->n_jobs; job++)
+			if (x->slot_of[job] == slot)
+				x->start.items[n++] = (struct hes_timeline_item){ .job = job };
+	}
+	x->start.first[n_slots + 1] = n;
+	return anneal_start(&x->a, x->start);
+}
+
+static int search_starts(struct search *x)
+{
+	int rc;
+
+	for (uint32_t i = 0; i < x->p->n_jobs; i++)
+		x->order[i] = i;
+	rc = search_start(x, (struct start){ .step = 1 });
+	if (!rc)
+		rc = search_start(x, (struct start){ .step = 0 });
+	for (int i = 0; i < START_RANDOM && !rc; i++) {
+		hes_rng_shuffle(&x->a.rng, x->order, x->p->n_jobs);
+		rc = search_start(x, (struct start){ .step = 1 });
+	}
+	return rc ? rc : search_start(x, (struct start){ .best = true });
+}
+
+static int search_return(struct search *x)
+{
+	return anneal_start(&x->a, plan_archive_member(&x->a.archive, 0));
+}
+
+/* The mean change by a move that is possible. */
+static double mean_change(struct search *x)
+{
+	struct anneal *a = &x->a;
 	double sum = 0;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < 4 * PAIR_STEPS; i++) {
-		struct pair_step t;
+	for (uint32_t i = 0; i < 4 * LOOK; i++) {
+		double change = 0;
+		bool can = sets_propose(a) == 1;
 
-		if (pair_draw(s, &t) && t.slot[0] < s->p->n_slots && t.slot[1] < s->p->n_slots) {
-			sum += fabs(t.gain);
+		for (uint32_t k = 0; k < a->move.n && can; k++) {
+			can = a->move.gpu[k] < x->p->n_slots &&
+			      sets_run(a, a->move.gpu[k], &a->move.queue[k], INFINITY);
+			change += a->move.queue[k].cost.energy_mj -
+				  a->queues[a->move.gpu[k]].cost.energy_mj;
+		}
+		if (can) {
+			sum += fabs(change);
 			n++;
 		}
 	}
 	return n ? sum / n : 0;
 }
 
-/* Slots at random, first among them virtual ones with a job. @return how many */
-static uint32_t draw_slots(struct search *x)
+static int search_run(struct search *x)
 {
-	struct groups_state *s = &x->state;
-	const uint32_t n = s->now.n_slots < GROUPS_LAP_MOST ? s->now.n_slots : GROUPS_LAP_MOST;
-	uint32_t got = 0;
+	const double hot = clamp(HOT_JOBS / x->p->n_jobs, HOT_LEAST, HOT_MOST);
+	struct anneal_budget b = { .spent = search_spent, .spent_ctx = x, .to = DESCENT };
+	double scale;
+	int rc = search_return(x);
 
-	for (uint32_t i = 0; i < s->now.n_slots; i++)
-		s->order[i] = i;
-	for (uint32_t i = s->p->n_slots; i < s->now.n_slots && got < n / 4; i++)
-		if (s->now.set[i].n) {
-			s->order[i] = s->order[got];
-			s->order[got] = i;
-			x->slot[got++] = i;
-		}
-	for (; got < n; got++) {
-		const uint32_t at = got + hes_rng_small(&s->rng, s->now.n_slots - got);
-
-		x->slot[got] = s->order[at];
-		s->order[at] = s->order[got];
-	}
-	return got;
+	if (rc)
+		return rc;
+	scale = mean_change(x);
+	x->a.penalty = scale > 0 ? NO_PLACE * scale : 1;
+	b.from = fmin(search_spent(x), DESCENT / 2);
+	rc = anneal_run(&x->a, &b, scale, hot, COLD);
+	if (!rc)
+		rc = search_return(x);
+	b = (struct anneal_budget){
+		.spent = search_spent, .spent_ctx = x, .from = DESCENT, .to = 1
+	};
+	return rc ? rc : anneal_run(&x->a, &b, 1e-9 * scale, COLD, COLD);
 }
 
-static double gumbel(struct hes_rng *r)
-{
-	return -log(-log(hes_rng_unit(r) + 0x1p-54));
-}
-
-static void lap_fill(struct search *x, uint32_t n_rows, uint32_t n, double temperature)
-{
-	struct groups_state *s = &x->state;
-
-	for (uint32_t c = 0; c < n; c++) {
-		const double alone =
-			fmax(groups_slot_value(s, x->slot[c], &x->rest[c]), -4 * s->penalty);
-
-		for (uint32_t r = 0; r < n_rows; r++) {
-			double cost = INFINITY;
-
-			if (x->rest[c].n < s->p->most) {
-				const struct groups_set set =
-					groups_set_with(&x->rest[c], x->job[r]);
-
-				cost = alone - groups_slot_value(s, x->slot[c], &set);
-			}
-			x->cost[r * n + c] =
-				temperature > 0 ? cost - temperature * gumbel(&s->rng) : cost;
-		}
-	}
-}
-
-/* Put in each slot what the assignment says, unless a slot's rest cannot be without one more. */
-static void lap_apply(struct search *x, uint32_t n)
-{
-	struct groups_state *s = &x->state;
-	double value[GROUPS_LAP_MOST];
-
-	for (uint32_t c = 0; c < n; c++) {
-		if (x->row_of[c] != GROUPS_LAP_FREE)
-			x->rest[c] = groups_set_with(&x->rest[c], x->job[x->row_of[c]]);
-		value[c] = groups_slot_value(s, x->slot[c], &x->rest[c]);
-		if (value[c] == -INFINITY)
-			return;
-	}
-	for (uint32_t c = 0; c < n; c++)
-		groups_slot_change(s, x->slot[c], &x->rest[c], value[c]);
-	groups_state_keep(s);
-}
-
-static void lap_step(struct search *x, double temperature)
-{
-	struct groups_state *s = &x->state;
-	const uint32_t n = draw_slots(x);
-	uint32_t n_rows = 0;
-
-	for (uint32_t c = 0; c < n; c++) {
-		const struct groups_set *set = &s->now.set[x->slot[c]];
-
-		x->rest[c] = *set;
-		if (set->n == 0 || (set->n < s->p->most && hes_rng_small(&s->rng, 4) == 0))
-			continue;
-		x->job[n_rows] = set->job[hes_rng_small(&s->rng, set->n)];
-		x->rest[c] = groups_set_without(set, x->job[n_rows++]);
-	}
-	lap_fill(x, n_rows, n, temperature);
-	if (groups_lap(n_rows, n, x->cost, x->row_of))
-		lap_apply(x, n);
-}
-
-static void search_run(struct search *x)
-{
-	struct groups_state *s = &x->state;
-	const double scale = pair_scale(s), first = search_spent(x);
-	const double hot = clamp(HOT_JOBS / s->p->n_jobs, HOT_LEAST, HOT_MOST);
-	uint64_t by_pairs = 0, by_lap = 0; /* calls */
-	bool ending = false;
-	double spent;
-
-	while ((spent = search_spent(x)) < 1) {
-		const double at = (spent - first) / (1 - first);
-		const double temperature = ending ? 0 : scale * hot * pow(COLD / hot, at);
-		const uint64_t before = s->values.calls + 1;
-
-		if (by_lap <= by_pairs) {
-			lap_step(x, temperature);
-			by_lap += s->values.calls - before + 2;
-		} else {
-			pair_steps(s, temperature);
-			by_pairs += s->values.calls - before + 2;
-		}
-		if (at > DESCENT && !ending) {
-			groups_state_return(s);
-			ending = true;
-		}
-	}
-}
-
-/* Write the result if every job has a place. */
-static int search_result(const struct groups_state *s, uint32_t *slot_of, double *total,
+/* Write the best placement if every job has a place. */
+static int search_result(const struct search *x, uint32_t *slot_of, double *total,
 			 struct hes_err *err)
 {
-	const struct groups_problem *p = s->p;
-	uint32_t left = 0;
+	const struct groups_problem *p = x->p;
+	const struct plan_archive *found = &x->a.archive;
+	const struct hes_joint_solution best = plan_archive_member(found, 0);
 
-	for (uint32_t job = 0; job < p->n_jobs; job++)
-		left += s->best.slot_of[job] >= p->n_slots;
-	if (left)
-		return hes_fail(err, -ENOSPC, "%u of %u jobs have no place", left, p->n_jobs);
-	*total = 0;
-	for (uint32_t i = 0; i < p->n_slots; i++)
-		*total += s->best.value[i];
-	memcpy(slot_of, s->best.slot_of, p->n_jobs * sizeof(*slot_of));
+	if (found->excess > 0)
+		return hes_fail(err, -ENOSPC, "%.0f of %u jobs have no place", found->excess,
+				p->n_jobs);
+	*total = -found->front.v[0].at.energy_mj;
+	for (uint32_t slot = 0; slot < p->n_slots; slot++)
+		for (uint32_t i = best.first[slot]; i < best.first[slot + 1]; i++)
+			slot_of[best.items[i].job] = slot;
 	return 0;
+}
+
+static int search_init(struct search *x)
+{
+	const struct groups_problem *p = x->p;
+	const double calls = 20000 + 2000 * (double)p->n_jobs;
+	int rc;
+
+	x->a = (struct anneal){ .objective = &sets_objective,
+				.ctx = x,
+				.n = p->n_jobs,
+				.k = (size_t)p->n_slots + 1,
+				.look = LOOK };
+	x->budget = x->o->evaluations ? (double)x->o->evaluations : calls;
+	hes_rng_seed(&x->a.rng, x->o->seed);
+	rc = groups_values_init(&x->values, p, (uint64_t)x->budget);
+	if (!rc)
+		rc = anneal_init(&x->a);
+	x->start.items = calloc(p->n_jobs + (size_t)1, sizeof(*x->start.items));
+	x->start.first = calloc(p->n_slots + (size_t)2, sizeof(*x->start.first));
+	x->slot_of = calloc(p->n_jobs + (size_t)1, sizeof(*x->slot_of));
+	x->order = calloc(p->n_jobs + (size_t)1, sizeof(*x->order));
+	x->set = calloc(p->n_slots + (size_t)1, sizeof(*x->set));
+	return x->start.items && x->start.first && x->slot_of && x->order && x->set ? rc : -ENOMEM;
+}
+
+static void search_finish(struct search *x)
+{
+	groups_values_finish(&x->values);
+	anneal_finish(&x->a);
+	free(x->start.items);
+	free(x->start.first);
+	free(x->slot_of);
+	free(x->order);
+	free(x->set);
 }
 
 int groups_search(const struct groups_problem *p, const struct groups_options *o, uint32_t *slot_of,
 		  double *total, struct hes_err *err)
 {
-	struct search *x = calloc(1, sizeof(*x));
-	int rc = x ? 0 : -ENOMEM;
+	struct search x = { .p = p, .o = o };
+	int rc = search_init(&x);
 
-	if (!rc) {
-		x->o = o;
-		x->evaluations = o->evaluations;
-		if (!x->evaluations)
-			x->evaluations = 20000 + 2000 * (uint64_t)p->n_jobs;
-		rc = groups_state_init(&x->state, p, o->seed, x->evaluations);
-	}
-	if (rc) {
-		free(x);
-		return hes_fail(err, rc, "out of memory");
-	}
-	groups_state_start(&x->state);
-	if (p->n_jobs)
-		search_run(x);
-	rc = search_result(&x->state, slot_of, total, err);
-	groups_state_finish(&x->state);
-	free(x);
+	if (!rc)
+		rc = search_starts(&x);
+	if (!rc && p->n_jobs)
+		rc = search_run(&x);
+	rc = rc ? hes_fail(err, rc, "out of memory") : search_result(&x, slot_of, total, err);
+	search_finish(&x);
 	return rc;
 }

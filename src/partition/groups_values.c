@@ -41,6 +41,16 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
+/* The jobs that a set's jobs stand in for, ascending. */
+static struct groups_set set_same(const struct groups_problem *p, const struct groups_set *set)
+{
+	struct groups_set same = { .n = 0 };
+
+	for (uint32_t i = 0; i < set->n; i++)
+		same = groups_set_with(&same, p->same_as[set->job[i]]);
+	return same;
+}
+
 static uint64_t set_key(uint32_t kind, const struct groups_set *set)
 {
 	uint64_t key = mix(kind + 0x9e3779b97f4a7c15u);
@@ -52,7 +62,8 @@ static uint64_t set_key(uint32_t kind, const struct groups_set *set)
 
 double groups_value(struct groups_values *v, uint32_t kind, const struct groups_set *set)
 {
-	const uint64_t key = set_key(kind, set);
+	const struct groups_set same = v->p->same_as ? set_same(v->p, set) : *set;
+	const uint64_t key = set_key(kind, &same);
 	struct groups_cached *bucket = &v->cache[key & v->mask & ~(uint64_t)1];
 	double value;
 
@@ -62,7 +73,7 @@ double groups_value(struct groups_values *v, uint32_t kind, const struct groups_
 			return bucket[i].value;
 		}
 	v->calls++;
-	value = v->p->value(v->p->ctx, kind, set->job, set->n);
+	value = v->p->value(v->p->ctx, kind, same.job, same.n);
 	bucket[1] = bucket[0];
 	bucket[0] = (struct groups_cached){ key, isfinite(value) ? value : -INFINITY };
 	return bucket[0].value;
@@ -76,15 +87,5 @@ struct groups_set groups_set_with(const struct groups_set *s, uint32_t job)
 	for (; at > 0 && t.job[at - 1] > job; at--)
 		t.job[at] = t.job[at - 1];
 	t.job[at] = job;
-	return t;
-}
-
-struct groups_set groups_set_without(const struct groups_set *s, uint32_t job)
-{
-	struct groups_set t = { .n = 0 };
-
-	for (uint32_t i = 0; i < s->n; i++)
-		if (s->job[i] != job)
-			t.job[t.n++] = s->job[i];
 	return t;
 }

@@ -31,6 +31,5 @@ double groups_value(struct groups_values *v, uint32_t kind, const struct groups_
 
 /** The set with a job that it does not have; it has fewer than GROUPS_MOST. */
 struct groups_set groups_set_with(const struct groups_set *s, uint32_t job);
-struct groups_set groups_set_without(const struct groups_set *s, uint32_t job);
 
 #endif

@@ -262,7 +262,7 @@ static int part_search(struct hes_replan *s, struct part *w, const size_t *gpus)
 	if (!rc)
 		rc = anneal_start(&walk, w->as_is);
 	if (!rc)
-		rc = anneal_run(&walk, &all, HOT, COLD);
+		rc = anneal_run(&walk, &all, anneal_mean_cost(&walk), HOT, COLD);
 	if (!rc)
 		rc = anneal_start(
 			&walk, plan_archive_member(&walk.archive,

@@ -40,7 +40,7 @@ TEST_WITH(a_move_leaves_every_job_in_one_position, plan_bench_setup, plan_bench_
 	begin_six(&a, b);
 	for (int i = 0; i < 2000; i++) {
 		uint32_t met[6] = { 0 };
-		const int rc = anneal_propose(&a);
+		const int rc = a.objective->propose(&a);
 
 		assert_true(rc == 0 || rc == 1);
 		if (!rc)
@@ -95,7 +95,7 @@ TEST_WITH(after_moves_the_state_knows_where_every_job_is_and_when_it_starts, pla
 	for (uint64_t evaluations = 20; evaluations < 2000; evaluations *= 2) {
 		assert_int_equal(anneal_run(&a,
 					    &(struct anneal_budget){ .evaluations = evaluations },
-					    2, 0.5),
+					    anneal_mean_cost(&a), 2, 0.5),
 				 0);
 		assert_int_equal(a.queues[0].n + a.queues[1].n, 6);
 		assert_knows_gpu(&a, b, 0);
@@ -112,7 +112,8 @@ TEST_WITH(annealing_finds_a_better_plan_than_it_started_from, plan_bench_setup, 
 
 	begin_six(&a, b);
 	before = a.at.energy_mj + a.lambda * a.at.jct_us;
-	assert_int_equal(anneal_run(&a, &(struct anneal_budget){ .evaluations = 3000 }, 0.3, 0.002),
+	assert_int_equal(anneal_run(&a, &(struct anneal_budget){ .evaluations = 3000 },
+				    anneal_mean_cost(&a), 0.3, 0.002),
 			 0);
 	assert_true(a.at.energy_mj + a.lambda * a.at.jct_us < 0.95 * before);
 	assert_true(a.archive.front.n > 1);

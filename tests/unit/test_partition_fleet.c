@@ -233,6 +233,36 @@ TEST(groups_reach_98_per_cent_of_the_best_of_all_pairings)
 	fleet_close(&f);
 }
 
+/* What annealing with exact assignments of up to 64 jobs found, work per watt: jobs, GPUs, most, by
+ * objective. */
+static const struct {
+	uint32_t jobs, gpus, most;
+	double per_watt[HES_PARTITION_ENERGY + 1];
+} known[] = {
+	{ 20, 4, 3, { 1.3427581604, 0.0064988234, 0.0047992554 } },
+	{ 16, 8, 2, { 1.0526744500, 0.0057748765, 0.0047817036 } },
+	{ 24, 7, 4, { 1.3092538539, 0.0070390661, 0.0049612973 } },
+};
+
+TEST(groups_are_not_worse_than_those_of_exact_assignments)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct hes_partition_groups g;
+		struct fleet_bench f;
+
+		fleet_open(&f, known[i].jobs, known[i].gpus, known[i].most);
+		for (int o = HES_PARTITION_SUM; o <= HES_PARTITION_ENERGY; o++) {
+			f.p.objective = (enum hes_partition_objective)o;
+			assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
+			print_message("%u jobs on %u GPUs, %s: %.10f\n", known[i].jobs,
+				      known[i].gpus, hes_partition_objectives[o], g.per_watt);
+			assert_true(g.per_watt >= known[i].per_watt[o] * (1 - 1e-7));
+			hes_partition_groups_free(&g);
+		}
+		fleet_close(&f);
+	}
+}
+
 /* Two jobs of 20,000 MiB each on one GPU of 32,510 MiB, which would hold two by number. */
 TEST(jobs_that_do_not_fit_together_run_in_waves)
 {

@@ -11,7 +11,7 @@
 
 #define CAP_UNIT 1e6 /* a milliwatt above the power cap counts as so many microseconds late */
 
-int anneal_queue_reserve(struct anneal_queue *q, uint32_t n)
+static int queue_reserve(struct anneal_queue *q, uint32_t n)
 {
 	struct hes_timeline_item *items;
 	double *starts_us;
@@ -36,22 +36,37 @@ static void queue_free(struct anneal_queue *q)
 	free(q->starts_us);
 }
 
+static double least_run_us(const struct hes_problem *p, size_t job)
+{
+	double least_us = INFINITY;
+
+	for (size_t t = 0; t < p->n_types; t++)
+		least_us = fmin(least_us, p->cost[t * p->n + job].time_us);
+	return least_us;
+}
+
 int anneal_init(struct anneal *a)
 {
-	a->archive.n = a->p->n;
-	a->archive.k = a->p->k;
-	a->queues = calloc(a->p->k + 1, sizeof(*a->queues));
-	a->position_of = calloc(a->p->n + 1, sizeof(*a->position_of));
-	a->run_us_to = calloc(a->p->n + 1, sizeof(*a->run_us_to));
+	if (a->p) {
+		a->objective = &anneal_timelines;
+		a->n = a->p->n;
+		a->k = a->p->k;
+	}
+	a->archive.n = a->n;
+	a->archive.k = a->k;
+	a->queues = calloc(a->k + 1, sizeof(*a->queues));
+	a->position_of = calloc(a->n + 1, sizeof(*a->position_of));
+	a->run_us_to = calloc(a->n + 1, sizeof(*a->run_us_to));
 	if (!a->queues || !a->position_of || !a->run_us_to)
 		return -ENOMEM;
-	anneal_weigh_jobs(a);
+	for (size_t i = 0; i < a->n && a->p; i++)
+		a->run_us_to[i] = (i ? a->run_us_to[i - 1] : 0) + least_run_us(a->p, i);
 	return 0;
 }
 
 void anneal_finish(struct anneal *a)
 {
-	for (size_t g = 0; a->queues && g < a->p->k; g++)
+	for (size_t g = 0; a->queues && g < a->k; g++)
 		queue_free(&a->queues[g]);
 	for (int i = 0; i < 2; i++)
 		queue_free(&a->move.queue[i]);
@@ -62,19 +77,11 @@ void anneal_finish(struct anneal *a)
 	*a = (struct anneal){ 0 };
 }
 
-/* @return false: the queue costs more than @limit_mj */
+/* @return false: it cannot be, or costs more than @limit_mj */
 static bool queue_run(struct anneal *a, uint32_t gpu, struct anneal_queue *q, double limit_mj)
 {
-	const struct hes_timeline_stop stop = { a->lambda, limit_mj };
-
 	a->evaluations++;
-	if (!hes_timeline_try(a->p, a->rates, gpu, q->items, q->n, &stop, q->starts_us, &q->cost))
-		return false;
-	/* A GPU that runs nothing draws its idle power. */
-	q->cost.peak_mw = fmax(q->cost.peak_mw, a->p->types[a->p->gpus[gpu].type]->idle_power_mw);
-	if (a->shun_far)
-		q->cost.late_us += q->cost.far_us;
-	return true;
+	return a->objective->run(a, gpu, q, limit_mj);
 }
 
 static double price_of(const struct anneal *a, const struct hes_timeline_cost *c)
@@ -109,9 +116,9 @@ static double idle_energy_mj(const struct anneal *a, bool moved)
 {
 	double last_us = 0, sum_mj = 0;
 
-	for (size_t g = 0; g < a->p->k && a->fleet; g++)
+	for (size_t g = 0; g < a->k && a->fleet; g++)
 		last_us = fmax(last_us, cost_on(a, g, moved)->last_us);
-	for (size_t g = 0; g < a->p->k && a->fleet; g++)
+	for (size_t g = 0; g < a->k && a->fleet; g++)
 		sum_mj += (last_us - cost_on(a, g, moved)->last_us) * 1e-6 *
 			  a->p->types[a->p->gpus[g].type]->idle_power_mw;
 	return sum_mj;
@@ -122,7 +129,7 @@ static void sum_up(struct anneal *a)
 {
 	a->at = (struct hes_objectives){ 0, 0 };
 	a->late_us = a->peak_mw = 0;
-	for (size_t g = 0; g < a->p->k; g++) {
+	for (size_t g = 0; g < a->k; g++) {
 		const struct hes_timeline_cost *c = &a->queues[g].cost;
 
 		a->at.energy_mj += c->energy_mj;
@@ -143,7 +150,7 @@ static int offer_current(struct anneal *a)
 
 	if (rc <= 0)
 		return rc;
-	for (size_t g = 0; g < a->p->k; g++) {
+	for (size_t g = 0; g < a->k; g++) {
 		const struct anneal_queue *q = &a->queues[g];
 
 		slot.first[g] = n;
@@ -151,7 +158,7 @@ static int offer_current(struct anneal *a)
 			memcpy(&slot.items[n], q->items, q->n * sizeof(*q->items));
 		n += q->n;
 	}
-	slot.first[a->p->k] = n;
+	slot.first[a->k] = n;
 	return 0;
 }
 
@@ -163,11 +170,11 @@ static void note_positions(struct anneal *a, uint32_t gpu)
 
 int anneal_start(struct anneal *a, struct hes_joint_solution s)
 {
-	for (uint32_t g = 0; g < a->p->k; g++) {
+	for (uint32_t g = 0; g < a->k; g++) {
 		struct anneal_queue *q = &a->queues[g];
 		const uint32_t n = s.first[g + 1] - s.first[g];
 
-		if (anneal_queue_reserve(q, n + 1))
+		if (queue_reserve(q, n + 1))
 			return -ENOMEM;
 		if (n)
 			memcpy(q->items, &s.items[s.first[g]], n * sizeof(*q->items));
@@ -177,6 +184,39 @@ int anneal_start(struct anneal *a, struct hes_joint_solution s)
 	}
 	sum_up(a);
 	return offer_current(a);
+}
+
+static int queue_copy(struct anneal_queue *to, const struct anneal_queue *from)
+{
+	if (queue_reserve(to, from->n + 1))
+		return -ENOMEM;
+	if (from->n)
+		memcpy(to->items, from->items, from->n * sizeof(*from->items));
+	to->n = from->n;
+	return 0;
+}
+
+int anneal_begin_move(struct anneal *a, uint32_t one, uint32_t other)
+{
+	a->move.gpu[0] = one;
+	a->move.gpu[1] = other;
+	a->move.n = one == other ? 1 : 2;
+	if (queue_copy(&a->move.queue[0], &a->queues[one]))
+		return -ENOMEM;
+	return a->move.n == 2 ? queue_copy(&a->move.queue[1], &a->queues[other]) : 0;
+}
+
+void anneal_queue_remove(struct anneal_queue *q, uint32_t at)
+{
+	q->n--;
+	memmove(&q->items[at], &q->items[at + 1], (q->n - at) * sizeof(*q->items));
+}
+
+void anneal_queue_insert(struct anneal_queue *q, uint32_t at, struct hes_timeline_item item)
+{
+	memmove(&q->items[at + 1], &q->items[at], (q->n - at) * sizeof(*q->items));
+	q->items[at] = item;
+	q->n++;
 }
 
 /* The queues of the move and the current ones change places. */
@@ -228,9 +268,14 @@ static double part_spent(const struct anneal *a, const struct anneal_budget *b, 
 	return (double)(a->evaluations - since) / (double)b->evaluations;
 }
 
-int anneal_run(struct anneal *a, const struct anneal_budget *b, double hot, double cold)
+double anneal_mean_cost(const struct anneal *a)
 {
-	const double scale = cost_of(a, &a->at, 0) / (double)a->p->n;
+	return cost_of(a, &a->at, 0) / (double)a->n;
+}
+
+int anneal_run(struct anneal *a, const struct anneal_budget *b, double scale, double hot,
+	       double cold)
+{
 	const uint64_t since = a->evaluations;
 	double part = part_spent(a, b, since), temperature = scale * hot;
 	int rc = 0;
@@ -240,7 +285,7 @@ int anneal_run(struct anneal *a, const struct anneal_budget *b, double hot, doub
 			part = part_spent(a, b, since);
 			temperature = scale * hot * pow(cold / hot, fmin(fmax(part, 0), 1));
 		}
-		rc = anneal_propose(a);
+		rc = a->objective->propose(a);
 		if (rc > 0)
 			rc = decide_move(a, -temperature * log(1 - hes_rng_unit(&a->rng)));
 		else

@@ -1,8 +1,10 @@
 /*
- * anneal.h - simulated annealing of a plan at one weight of completion time against energy.
+ * anneal.h - simulated annealing of a plan: every job in the queue of a GPU.
  *
- * A move (moves.c) changes one or two queues. Only these run again: energy and completion times add
- * up over GPUs. Plans that no other plan dominates go into an archive on the way.
+ * A move changes one or two queues. Only these run again: energy and completion times add up over
+ * GPUs. Plans that no other plan dominates go into an archive on the way. What a queue costs, and
+ * which moves there are, is the objective's: time and energy of jobs that end (moves.c), or the
+ * worth of jobs that share a GPU for good (partition/groups_search.c).
  */
 #ifndef HES_PLAN_ANNEAL_H
 #define HES_PLAN_ANNEAL_H
@@ -38,18 +40,35 @@ struct anneal_budget {
 	double from, to; /* of the clock's time */
 };
 
+struct anneal;
+
+struct anneal_objective {
+	/** Run a queue: q->cost and q->starts_us. @return false: it cannot be, or costs more than
+	 * @limit_mj */
+	bool (*run)(struct anneal *a, uint32_t gpu, struct anneal_queue *q, double limit_mj);
+	/** Draw a move into a->move. @return 1; 0 it cannot be made; -ENOMEM */
+	int (*propose)(struct anneal *a);
+};
+
+/* Jobs that end, under a request to plan. */
+extern const struct anneal_objective anneal_timelines;
+
 /* Set up by the caller: what is above the blank line, before anneal_init(); the rest is the
  * module's. */
 struct anneal {
-	const struct hes_problem *p;
-	struct hes_rates *rates;
+	const struct hes_problem *p; /* jobs that end: the rest up to k follows; else NULL */
+	const struct anneal_objective *objective;
+	void *ctx;   /* of the objective */
+	size_t n, k; /* jobs, GPUs */
 	struct hes_rng rng;
-	double lambda;       /* the weight: mJ for a microsecond of the sum of completion times */
-	double penalty;      /* mJ for a unit of constraint violation */
+	double lambda;  /* the weight: mJ for a microsecond of the sum of completion times */
+	double penalty; /* mJ for a unit of constraint violation */
+	uint32_t look;  /* moves between two looks at the budget */
+	/* Of timelines: */
+	struct hes_rates *rates;
 	double power_cap_mw; /* 0: none */
 	bool fleet;    /* energy is the fleet's: also that of idle GPUs until the last job ends */
 	bool shun_far; /* time far outside of the training range counts as late */
-	uint32_t look; /* moves between two looks at the budget */
 
 	struct anneal_queue *queues;         /* [k] */
 	struct anneal_position *position_of; /* [n] */
@@ -69,19 +88,22 @@ void anneal_finish(struct anneal *a);
 /** Take a plan as the current one. @return 0 or -ENOMEM */
 int anneal_start(struct anneal *a, struct hes_joint_solution s);
 
+/** The mean cost of a job in the current plan, without penalty: a scale of temperatures. */
+double anneal_mean_cost(const struct anneal *a);
+
 /**
  * Anneal until the budget is spent.
- * @param hot, cold  first and last temperature, in parts of the mean cost of a job
+ * @param scale      of temperatures: the mean by which a move may cost more
+ * @param hot, cold  first and last temperature, in parts of the scale
  * @return 0 or -ENOMEM
  */
-int anneal_run(struct anneal *a, const struct anneal_budget *b, double hot, double cold);
+int anneal_run(struct anneal *a, const struct anneal_budget *b, double scale, double hot,
+	       double cold);
 
-/** moves.c: draw a move into a->move. @return 1; 0 it cannot be made; -ENOMEM */
-int anneal_propose(struct anneal *a);
-/** moves.c: fill a->run_us_to. */
-void anneal_weigh_jobs(struct anneal *a);
-
-/** Room for @n items. @return 0 or -ENOMEM */
-int anneal_queue_reserve(struct anneal_queue *q, uint32_t n);
+/** For propose(): a move of these GPUs, with copies of their queues. @return 0 or -ENOMEM */
+int anneal_begin_move(struct anneal *a, uint32_t one, uint32_t other);
+void anneal_queue_remove(struct anneal_queue *q, uint32_t at);
+/** There is room for one item more than there was at anneal_begin_move(). */
+void anneal_queue_insert(struct anneal_queue *q, uint32_t at, struct hes_timeline_item item);
 
 #endif

@@ -193,7 +193,7 @@ static int anneal_weight(struct search *s, size_t i, struct hes_rates *rates,
 		rc = anneal_start(&a, plan_archive_member(&j->archive,
 							  plan_archive_best(&j->archive, lambda)));
 	if (!rc)
-		rc = anneal_run(&a, b, first * rounds[s->round].warmth, COLD);
+		rc = anneal_run(&a, b, anneal_mean_cost(&a), first * rounds[s->round].warmth, COLD);
 	s->found[i] = a.archive;
 	s->evaluated[i] = a.evaluations;
 	a.archive = (struct plan_archive){ 0 };

@@ -1,6 +1,6 @@
 /*
- * moves.c - the moves of the search: a job goes elsewhere, two jobs exchange their positions, an SM
- * share or clocks change; see anneal.h.
+ * moves.c - the joint search's objective of annealing: queues run as timelines, and moves. A job
+ * goes elsewhere, two jobs exchange their positions, an SM share or clocks change; see anneal.h.
  *
  * A job that moves chooses the best of some random positions by a quick estimate. A job that runs
  * for d from t on, with m jobs behind it, adds about
@@ -26,20 +26,6 @@
 /* Moves of a kind in a hundred. */
 enum { RELOCATE = 40, EXCHANGE = 25, RESHARE = 15 }; /* the rest: RECLOCK */
 
-void anneal_weigh_jobs(struct anneal *a)
-{
-	const struct hes_problem *p = a->p;
-	double sum = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		double least_us = INFINITY;
-
-		for (size_t t = 0; t < p->n_types; t++)
-			least_us = fmin(least_us, p->cost[t * p->n + i].time_us);
-		a->run_us_to[i] = sum += least_us;
-	}
-}
-
 static uint32_t below(struct anneal *a, size_t n)
 {
 	return hes_rng_small(&a->rng, (uint32_t)n);
@@ -49,11 +35,11 @@ static uint32_t below(struct anneal *a, size_t n)
  * the cost. */
 static uint32_t draw_job(struct anneal *a)
 {
-	size_t lo = 0, hi = a->p->n - 1;
+	size_t lo = 0, hi = a->n - 1;
 	double at;
 
 	if (below(a, 2))
-		return below(a, a->p->n);
+		return below(a, a->n);
 	at = hes_rng_unit(&a->rng) * a->run_us_to[hi];
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
@@ -97,39 +83,6 @@ static double start_at(const struct anneal_queue *q, uint32_t at)
 	const double last_us = q->n ? q->starts_us[q->n - 1] : q->cost.last_us;
 
 	return at < q->n ? q->starts_us[at] : last_us + LAST_WAIT * (q->cost.last_us - last_us);
-}
-
-static int queue_copy(struct anneal_queue *to, const struct anneal_queue *from)
-{
-	if (anneal_queue_reserve(to, from->n + 1))
-		return -ENOMEM;
-	if (from->n)
-		memcpy(to->items, from->items, from->n * sizeof(*from->items));
-	to->n = from->n;
-	return 0;
-}
-
-static int begin_move(struct anneal *a, uint32_t one, uint32_t other)
-{
-	a->move.gpu[0] = one;
-	a->move.gpu[1] = other;
-	a->move.n = one == other ? 1 : 2;
-	if (queue_copy(&a->move.queue[0], &a->queues[one]))
-		return -ENOMEM;
-	return a->move.n == 2 ? queue_copy(&a->move.queue[1], &a->queues[other]) : 0;
-}
-
-static void queue_remove(struct anneal_queue *q, uint32_t at)
-{
-	q->n--;
-	memmove(&q->items[at], &q->items[at + 1], (q->n - at) * sizeof(*q->items));
-}
-
-static void queue_insert(struct anneal_queue *q, uint32_t at, struct hes_timeline_item item)
-{
-	memmove(&q->items[at + 1], &q->items[at], (q->n - at) * sizeof(*q->items));
-	q->items[at] = item;
-	q->n++;
 }
 
 /* The clock of a job that comes to a queue: that of the job at its position, or its own in
@@ -198,11 +151,11 @@ static int relocate(struct anneal *a)
 			best = c;
 	if (isinf(best.cost_mj))
 		return 0;
-	if (begin_move(a, is.gpu, best.to.gpu))
+	if (anneal_begin_move(a, is.gpu, best.to.gpu))
 		return -ENOMEM;
 	at = best.to.at - (best.to.gpu == is.gpu && best.to.at > is.at);
-	queue_remove(&a->move.queue[0], is.at);
-	queue_insert(&a->move.queue[a->move.n - 1], at, best.item);
+	anneal_queue_remove(&a->move.queue[0], is.at);
+	anneal_queue_insert(&a->move.queue[a->move.n - 1], at, best.item);
 	return 1;
 }
 
@@ -224,7 +177,7 @@ struct partners {
 
 static bool draw_partner(struct anneal *a, uint32_t job, struct partners *out)
 {
-	const uint32_t other = below(a, a->p->n);
+	const uint32_t other = below(a, a->n);
 	const struct anneal_position one = a->position_of[job], two = a->position_of[other];
 	const struct hes_timeline_item x = a->queues[one.gpu].items[one.at],
 				       y = a->queues[two.gpu].items[two.at];
@@ -254,7 +207,7 @@ static int exchange(struct anneal *a)
 			best = c;
 	if (isinf(best.cost_mj))
 		return 0;
-	if (begin_move(a, best.at[0].gpu, best.at[1].gpu))
+	if (anneal_begin_move(a, best.at[0].gpu, best.at[1].gpu))
 		return -ENOMEM;
 	a->move.queue[0].items[best.at[0].at] = best.item[0];
 	a->move.queue[a->move.n - 1].items[best.at[1].at] = best.item[1];
@@ -270,7 +223,7 @@ static int reshare(struct anneal *a)
 	uint16_t was;
 	int one, next;
 
-	if (begin_move(a, is.gpu, is.gpu))
+	if (anneal_begin_move(a, is.gpu, is.gpu))
 		return -ENOMEM;
 	was = q->items[is.at].sm_pct;
 	if (is.at + 1 == q->n || below(a, 2)) {
@@ -297,7 +250,7 @@ static int reclock(struct anneal *a)
 	struct anneal_queue *q = &a->move.queue[0];
 	int any = 0;
 
-	if (begin_move(a, is.gpu, is.gpu))
+	if (anneal_begin_move(a, is.gpu, is.gpu))
 		return -ENOMEM;
 	for (uint32_t i = draw == 0 ? 0 : is.at; i < (draw < 2 ? q->n : is.at + 1); i++) {
 		const int to = q->items[i].clock + step;
@@ -310,7 +263,7 @@ static int reclock(struct anneal *a)
 	return any;
 }
 
-int anneal_propose(struct anneal *a)
+static int timelines_propose(struct anneal *a)
 {
 	const uint32_t draw = below(a, 100);
 
@@ -320,3 +273,18 @@ int anneal_propose(struct anneal *a)
 		return exchange(a);
 	return draw < RELOCATE + EXCHANGE + RESHARE ? reshare(a) : reclock(a);
 }
+
+static bool timelines_run(struct anneal *a, uint32_t gpu, struct anneal_queue *q, double limit_mj)
+{
+	const struct hes_timeline_stop stop = { a->lambda, limit_mj };
+
+	if (!hes_timeline_try(a->p, a->rates, gpu, q->items, q->n, &stop, q->starts_us, &q->cost))
+		return false;
+	/* A GPU that runs nothing draws its idle power. */
+	q->cost.peak_mw = fmax(q->cost.peak_mw, a->p->types[a->p->gpus[gpu].type]->idle_power_mw);
+	if (a->shun_far)
+		q->cost.late_us += q->cost.far_us;
+	return true;
+}
+
+const struct anneal_objective anneal_timelines = { timelines_run, timelines_propose };
