@@ -30,7 +30,4 @@ bool policy_program_is(const char *name);
 struct policy_program *policy_program_new(const char *name, double limit_s, struct hes_err *err);
 void policy_program_free(struct policy_program *p);
 
-/** What a program is given. @return the document; NULL: out of memory */
-json_t *policy_request_json(const struct hes_request *r);
-
 #endif

@@ -60,10 +60,4 @@ struct train_result {
 int train_run(const struct train_request *q, struct train_result *out, struct hes_err *err);
 void train_free(struct train_result *r);
 
-/** Write the features of samples as @p sees them, what was measured and the word of its baseline.
- */
-int train_write_features(const char *path, const struct hes_samples *s,
-			 const struct hes_catalogue *c, const struct hes_predictor *p,
-			 struct hes_err *err);
-
 #endif

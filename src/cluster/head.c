@@ -18,42 +18,14 @@
 
 #include "base/clock.h"
 #include "base/plural.h"
-#include "cluster/head_state.h"
+#include "cluster/node.h"
+#include "cluster/part.h"
 #include "cluster/round.h"
 #include "run/live.h"
 
-#define SYNC_S        2
-#define SAME_SIGNAL_S 2  /* another signal within this time is the same request */
-#define DRAIN_S       10 /* between two looks for nodes that drain */
-#define END_TRIES     60
-
-void head_path(const struct head *h, const char *node, unsigned round, const char *end,
-	       char out[HES_JOURNAL_PATH_MAX])
-{
-	char number[16] = "";
-
-	if (round)
-		snprintf(number, sizeof(number), "-%u", round);
-	snprintf(out, HES_JOURNAL_PATH_MAX, "%.*s%s%s/%lld%s%s",
-		 HES_JOURNAL_PATH_MAX - 2 * HES_NAME_MAX - 64, h->run->folder, node ? "/" : "",
-		 node ? node : "", (long long)h->run->started_us, number, end);
-}
-
-long head_find_job(const struct head *h, const char *id)
-{
-	const uint32_t at = hes_text_map_find(&h->names, id);
-
-	return at == HES_HASH_NONE ? -1 : (long)at;
-}
-
-size_t head_count_up(const struct head *h)
-{
-	size_t up = 0;
-
-	for (size_t i = 0; i < h->q->launcher->n; i++)
-		up += h->offers[i].good && !h->nodes[i].lost && !h->nodes[i].drained;
-	return up;
-}
+#define SYNC_S    2
+#define DRAIN_S   10 /* between two looks for nodes that drain */
+#define END_TRIES 60
 
 /* --- made --- */
 
@@ -92,50 +64,16 @@ static void head_unmake(struct head *h)
 		close(h->lock);
 }
 
-/* --- stopped --- */
-
-void head_stop(struct head *h, const char *why)
-{
-	/* Slurm may send it to us and to the script, which passes it on. */
-	if (h->stopping && hes_monotonic_s() - h->stopped_s < SAME_SIGNAL_S)
-		return;
-	if (h->stopping++ == 0) {
-		h->stopped_s = hes_monotonic_s();
-		run_tell(&h->log,
-			 "%sstopping: no job starts any more; a second signal ends the runners "
-			 "at once",
-			 why);
-	}
-	for (size_t i = 0; i < h->q->launcher->n; i++) {
-		node_stop(h, i);
-		/* srun then kills the step; the guard on the node restores the GPUs. */
-		if (h->stopping > 1 && h->nodes[i].pid > 0)
-			kill(-h->nodes[i].pid, SIGTERM);
-		if (h->stopping > 1 && h->nodes[i].query.pid > 0)
-			kill(-h->nodes[i].query.pid, SIGKILL);
-	}
-}
-
 /* @param wait  for so long at most */
 static void take_signal(struct head *h, const struct timespec *wait)
 {
 	const int signal = sigtimedwait(&h->signals.set, NULL, wait);
 
 	if (signal > 0 && signal != SIGCHLD)
-		head_stop(h, "");
+		node_stop_all(h, "");
 }
 
 /* --- the loop --- */
-
-void head_retry(struct head *h, int rc, const struct hes_err *err)
-{
-	if (!rc)
-		return;
-	if (h->log.blocked_us == RUN_NEVER_US)
-		run_tell(&h->log, "%s; it is tried again", err->msg);
-	run_retry(&h->log, err);
-	h->failed = true;
-}
 
 static bool head_any_runner(const struct head *h)
 {
@@ -217,7 +155,7 @@ static int head_loop(struct head *h, struct hes_err *err)
 		}
 		take_signal(h, &now);
 		if (!h->stopping && h->q->stop_s > 0 && now_s >= h->q->stop_s)
-			head_stop(h, "the time limit is near; ");
+			node_stop_all(h, "the time limit is near; ");
 		rc = start_work(h, err);
 		/* Nothing runs yet: who gave the command sees the error. */
 		if (rc && h->taken_over && !h->rounds)

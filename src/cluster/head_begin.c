@@ -12,7 +12,8 @@
 
 #include "base/clock.h"
 #include "app/run_identity.h"
-#include "cluster/head_state.h"
+#include "cluster/node.h"
+#include "cluster/part.h"
 
 #define LOCK_WAIT_S 60
 

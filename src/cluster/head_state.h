@@ -2,19 +2,69 @@
  * head_state.h - a run on several nodes as its head sees it: what the files of the head share.
  *
  * head.c owns it and has the loop, head_begin.c the start, head_live.c what others see of it.
- * part.c has what a node did, node.c its runner, round.c the plans.
+ * part.h has what a node did in a round, node.h its runner, round.h the plans.
  */
 #ifndef HES_CLUSTER_HEAD_STATE_H
 #define HES_CLUSTER_HEAD_STATE_H
 
+#include <jansson.h>
+
 #include "base/hash_map.h"
 #include "base/signals.h"
-#include "cluster/head.h"
-#include "cluster/node.h"
+#include "cluster/head_request.h"
 #include "cluster/offer.h"
-#include "cluster/part.h"
 #include "launch/job_files.h"
 #include "run/run_log.h"
+
+#define PART_NONE    SIZE_MAX
+#define PART_NOWHERE (SIZE_MAX - 1) /* of a job that no node can run */
+
+enum part_state {
+	PART_LEFT,    /* of an earlier head: what it did is not read yet */
+	PART_WAITING, /* its node has another part, or the round is not begun */
+	PART_RUNNING,
+	PART_QUERIED, /* its runner has ended too early: the node is queried */
+	PART_OVER,    /* it starts nothing any more, and its journal is in ours */
+};
+
+/* When a runner last wrote its state. It does so every second. */
+struct part_life {
+	int64_t at_us;   /* by its clock; 0: not known */
+	double looked_s; /* hes_monotonic_s() when this was first seen */
+};
+
+struct part {
+	char node[HES_NAME_MAX];
+	unsigned round;
+	enum part_state state;
+	uint64_t key;       /* in the node's journal */
+	bool known;         /* what follows is read */
+	bool placed;        /* GPUs, shares and planned times of its jobs are in our journal */
+	struct hes_run run; /* as the node's journal has it, in our folder */
+	struct hes_run_gpu *gpus;
+	size_t n_gpus;
+	struct part_life life; /* where its node does not answer */
+	size_t n_copied; /* attempts at the beginning of its journal that are copied for good */
+};
+
+/* By its index in the launcher. */
+struct node {
+	size_t part; /* that its process carries out; PART_NONE */
+	pid_t pid;   /* of srun or ssh */
+	int status;  /* how it ended */
+	struct offer_query query;
+	double query_again_s; /* hes_monotonic_s() at which to query it again; 0: not */
+	enum {
+		NODE_FINE,
+		NODE_ENDED,
+		NODE_ANSWERED
+	} news; /* that are not worked off yet: its runner has ended, its query has an answer */
+	bool requested;    /* its runner was requested to stop, by us */
+	bool drained;      /* the administrator wants it back */
+	bool lost;         /* gets no part any more */
+	unsigned failures; /* of parts that ended too early */
+	off_t log_read;    /* bytes of its messages that were reported */
+};
 
 struct head {
 	const struct head_request *q;
@@ -49,8 +99,6 @@ void head_path(const struct head *h, const char *node, unsigned round, const cha
 	       char out[HES_JOURNAL_PATH_MAX]);
 /** @return index of a job; -1 */
 long head_find_job(const struct head *h, const char *id);
-/** Request all runners to stop. @param why  empty, or ends with "; " */
-void head_stop(struct head *h, const char *why);
 /** Something could not be done. It is tried again, and reported once. */
 void head_retry(struct head *h, int rc, const struct hes_err *err);
 /** Nodes that get work. */

@@ -16,9 +16,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "cluster/head_state.h"
+#include "cluster/part.h"
 #include "cluster/round.h"
 
+#define SAME_SIGNAL_S      2 /* another signal within this time is the same request */
 #define MOST_FAILURES      3 /* of parts that end too early, on a node */
 #define QUERY_AGAIN_S      10
 #define RUNNER_ARGS_MAX    48
@@ -48,6 +49,28 @@ void node_stop(struct head *h, size_t node)
 {
 	h->nodes[node].requested = true;
 	node_request_stop(h, h->q->launcher->nodes[node]);
+}
+
+void node_stop_all(struct head *h, const char *why)
+{
+	/* Slurm may send it to us and to the script, which passes it on. */
+	if (h->stopping && hes_monotonic_s() - h->stopped_s < SAME_SIGNAL_S)
+		return;
+	if (h->stopping++ == 0) {
+		h->stopped_s = hes_monotonic_s();
+		run_tell(&h->log,
+			 "%sstopping: no job starts any more; a second signal ends the runners "
+			 "at once",
+			 why);
+	}
+	for (size_t i = 0; i < h->q->launcher->n; i++) {
+		node_stop(h, i);
+		/* srun then kills the step; the guard on the node restores the GPUs. */
+		if (h->stopping > 1 && h->nodes[i].pid > 0)
+			kill(-h->nodes[i].pid, SIGTERM);
+		if (h->stopping > 1 && h->nodes[i].query.pid > 0)
+			kill(-h->nodes[i].query.pid, SIGKILL);
+	}
 }
 
 /* A runner that was stopped by a signal leaves the file, too. */
@@ -225,7 +248,7 @@ static int runner_ended(struct head *h, size_t node, struct hes_err *err)
 		return rc;
 	if (p->known && p->run.state == HES_RUN_STOPPED && !h->stopping && !n->drained &&
 	    was_stopped(h, node))
-		head_stop(h, "the runners were requested to end; ");
+		node_stop_all(h, "the runners were requested to end; ");
 	if (p->known && (p->run.state == HES_RUN_DONE || p->run.state == HES_RUN_FAILED ||
 			 (p->run.state == HES_RUN_STOPPED && (h->stopping || n->drained)))) {
 		rc = part_sync(h, p, true, err);

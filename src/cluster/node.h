@@ -7,29 +7,10 @@
 #ifndef HES_CLUSTER_NODE_H
 #define HES_CLUSTER_NODE_H
 
-#include "cluster/offer.h"
+#include "cluster/head_state.h"
 
-struct head;
-
-/* By its index in the launcher. */
-struct node {
-	size_t part; /* that its process carries out; PART_NONE */
-	pid_t pid;   /* of srun or ssh */
-	int status;  /* how it ended */
-	struct offer_query query;
-	double query_again_s; /* hes_monotonic_s() at which to query it again; 0: not */
-	enum {
-		NODE_FINE,
-		NODE_ENDED,
-		NODE_ANSWERED
-	} news; /* that are not worked off yet: its runner has ended, its query has an answer */
-	bool requested;    /* its runner was requested to stop, by us */
-	bool drained;      /* the administrator wants it back */
-	bool lost;         /* gets no part any more */
-	unsigned failures; /* of parts that ended too early */
-	off_t log_read;    /* bytes of its messages that were reported */
-};
-
+/** Request all runners to stop. @param why  empty, or ends with "; " */
+void node_stop_all(struct head *h, const char *why);
 /** Request the runner in a node's folder to stop; the node need not be one of ours. */
 void node_request_stop(const struct head *h, const char *name);
 /** The same for one of ours; it is remembered. */

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
-#include "cluster/head_state.h"
 #include "run/live.h"
 
 #define STORE_WAIT_MS 5000

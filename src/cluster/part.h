@@ -8,40 +8,7 @@
 #ifndef HES_CLUSTER_PART_H
 #define HES_CLUSTER_PART_H
 
-#include "heshare/run.h"
-
-#define PART_NONE    SIZE_MAX
-#define PART_NOWHERE (SIZE_MAX - 1) /* of a job that no node can run */
-
-struct head;
-
-enum part_state {
-	PART_LEFT,    /* of an earlier head: what it did is not read yet */
-	PART_WAITING, /* its node has another part, or the round is not begun */
-	PART_RUNNING,
-	PART_QUERIED, /* its runner has ended too early: the node is queried */
-	PART_OVER,    /* it starts nothing any more, and its journal is in ours */
-};
-
-/* When a runner last wrote its state. It does so every second. */
-struct part_life {
-	int64_t at_us;   /* by its clock; 0: not known */
-	double looked_s; /* hes_monotonic_s() when this was first seen */
-};
-
-struct part {
-	char node[HES_NAME_MAX];
-	unsigned round;
-	enum part_state state;
-	uint64_t key;       /* in the node's journal */
-	bool known;         /* what follows is read */
-	bool placed;        /* GPUs, shares and planned times of its jobs are in our journal */
-	struct hes_run run; /* as the node's journal has it, in our folder */
-	struct hes_run_gpu *gpus;
-	size_t n_gpus;
-	struct part_life life; /* where its node does not answer */
-	size_t n_copied; /* attempts at the beginning of its journal that are copied for good */
-};
+#include "cluster/head_state.h"
 
 /** One more part, without its jobs. @return NULL: no memory */
 struct part *part_add(struct head *h, const char *node, unsigned round, uint64_t key);

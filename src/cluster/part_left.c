@@ -12,7 +12,8 @@
 #include "base/grow.h"
 #include "base/plural.h"
 #include "base/texts.h"
-#include "cluster/head_state.h"
+#include "cluster/node.h"
+#include "cluster/part.h"
 
 /* Nodes with a journal of this run. free() @out */
 static int find_nodes(const struct head *h, slurm_name **out, size_t *n, struct hes_err *err)

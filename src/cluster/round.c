@@ -15,7 +15,7 @@
 #include "app/run_identity.h"
 #include "base/clock.h"
 #include "base/plural.h"
-#include "cluster/head_state.h"
+#include "cluster/part.h"
 
 #define OTHER_POLICY "joint" /* where the plan's own cannot plan again */
 
