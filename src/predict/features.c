@@ -170,67 +170,51 @@ static double task_power(const struct query *q)
 
 const struct feature features[FEATURE_COUNT] = {
 	/* Table II: the task alone on the whole GPU */
-	{ "task_sm_util", "part", task_sm, FEATURE_OF_TASK },
-	{ "task_dram_util", "part", task_dram, FEATURE_OF_TASK },
-	{ "task_l2_util", "part", task_l2, FEATURE_OF_TASK },
-	{ "task_iteration", "us", task_time, FEATURE_OF_TASK },
+	{ "task_sm_util", "part", task_sm },
+	{ "task_dram_util", "part", task_dram },
+	{ "task_l2_util", "part", task_l2 },
+	{ "task_iteration", "us", task_time },
 	/* ... MPS configuration, DVFS frequency */
-	{ "sm_share", "%", share, FEATURE_OF_SETTING },
-	{ "clock", "MHz", clock_mhz, FEATURE_OF_SETTING },
+	{ "sm_share", "%", share },
+	{ "clock", "MHz", clock_mhz },
 	/* ... collocation: the GPU before the task arrives */
-	{ "occupied_sm_util", "parts", others_sm, FEATURE_OF_OTHERS },
-	{ "occupied_dram_util", "parts", others_dram, FEATURE_OF_OTHERS },
-	{ "occupied_l2_util", "parts", others_l2, FEATURE_OF_OTHERS },
-	{ "current_power", "W", others_power, FEATURE_OF_OTHERS },
+	{ "occupied_sm_util", "parts", others_sm },
+	{ "occupied_dram_util", "parts", others_dram },
+	{ "occupied_l2_util", "parts", others_l2 },
+	{ "current_power", "W", others_power },
 	/* ... GPU */
-	{ "gpu_sms", "SMs", gpu_sms, FEATURE_OF_TASK },
-	{ "gpu_memory_bandwidth", "GB/s", gpu_bandwidth, FEATURE_OF_TASK },
-	{ "gpu_l2", "MiB", gpu_l2, FEATURE_OF_TASK },
-	{ "gpu_idle_power", "W", gpu_idle, FEATURE_OF_TASK },
+	{ "gpu_sms", "SMs", gpu_sms },
+	{ "gpu_memory_bandwidth", "GB/s", gpu_bandwidth },
+	{ "gpu_l2", "MiB", gpu_l2 },
+	{ "gpu_idle_power", "W", gpu_idle },
 	/* further measurements of profiles and sharing */
-	{ "task_busy", "part of the time", task_busy, FEATURE_OF_TASK },
-	{ "co_runners", "jobs", others_count, FEATURE_OF_OTHERS },
-	{ "share_sum", "%", share_sum, FEATURE_OF_OTHERS },
-	{ "occupied_busy", "jobs", others_busy, FEATURE_OF_OTHERS },
-	{ "occupied_sm_busy", "parts", others_sm_busy, FEATURE_OF_OTHERS },
-	{ "occupied_l2_sets", "L2 capacities", others_l2_sets, FEATURE_OF_OTHERS },
-	{ "occupied_serial", "jobs", others_serial, FEATURE_OF_OTHERS },
-	{ "occupied_dram_busy", "parts", others_dram_busy, FEATURE_OF_OTHERS },
-	{ "occupied_pace", "of their solo speeds, summed", others_pace, FEATURE_OF_OTHERS },
-	{ "occupied_rate", "iterations/s", others_rate, FEATURE_OF_OTHERS },
-	{ "occupied_solo_power", "parts of the power limit", others_solo_power, FEATURE_OF_OTHERS },
+	{ "task_busy", "part of the time", task_busy },
+	{ "co_runners", "jobs", others_count },
+	{ "share_sum", "%", share_sum },
+	{ "occupied_busy", "jobs", others_busy },
+	{ "occupied_sm_busy", "parts", others_sm_busy },
+	{ "occupied_l2_sets", "L2 capacities", others_l2_sets },
+	{ "occupied_serial", "jobs", others_serial },
+	{ "occupied_dram_busy", "parts", others_dram_busy },
+	{ "occupied_pace", "of their solo speeds, summed", others_pace },
+	{ "occupied_rate", "iterations/s", others_rate },
+	{ "occupied_solo_power", "parts of the power limit", others_solo_power },
 	/* derived from the above */
-	{ "task_width", "part of the SMs while busy", task_width, FEATURE_OF_TASK },
-	{ "task_power", "part of the power limit", task_power, FEATURE_OF_TASK },
-	{ "task_work", "log SM-cycles of an iteration", task_work, FEATURE_OF_TASK },
-	{ "task_intensity", "log bytes a cycle", task_intensity, FEATURE_OF_TASK },
-	{ "relative_clock", "of the profiled one", relative_clock, FEATURE_OF_SETTING },
-	{ "baseline_slowdown", "log of time / solo time", baseline_slowdown, FEATURE_OF_OTHERS },
-	{ "baseline_demand", "part of the power limit", baseline_demand, FEATURE_OF_OTHERS },
-	{ "baseline_clock", "of the requested one", held_clock, FEATURE_OF_OTHERS },
-	{ "baseline_off_gpu", "part of the solo iteration", off_gpu, FEATURE_OF_TASK },
-	{ "baseline_others", "part of the power limit", baseline_others, FEATURE_OF_OTHERS },
-	{ "baseline_crowd", "parts of the SMs", crowded_sm, FEATURE_OF_OTHERS },
+	{ "task_width", "part of the SMs while busy", task_width },
+	{ "task_power", "part of the power limit", task_power },
+	{ "task_work", "log SM-cycles of an iteration", task_work },
+	{ "task_intensity", "log bytes a cycle", task_intensity },
+	{ "relative_clock", "of the profiled one", relative_clock },
+	{ "baseline_slowdown", "log of time / solo time", baseline_slowdown },
+	{ "baseline_demand", "part of the power limit", baseline_demand },
+	{ "baseline_clock", "of the requested one", held_clock },
+	{ "baseline_off_gpu", "part of the solo iteration", off_gpu },
+	{ "baseline_others", "part of the power limit", baseline_others },
+	{ "baseline_crowd", "parts of the SMs", crowded_sm },
 };
 
 void features_fill(const struct query *q, float *row)
 {
 	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		row[i] = (float)features[i].fill(q);
-}
-
-struct feature_list features_needing(enum feature_need need)
-{
-	struct feature_list list = { .n = 0 };
-
-	for (size_t i = 0; i < FEATURE_COUNT; i++)
-		if (features[i].need == need)
-			list.of[list.n++] = (uint8_t)i;
-	return list;
-}
-
-void features_fill_some(const struct query *q, const struct feature_list *some, float *row)
-{
-	for (size_t i = 0; i < some->n; i++)
-		row[some->of[i]] = (float)features[some->of[i]].fill(q);
 }

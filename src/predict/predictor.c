@@ -120,13 +120,6 @@ void predictor_describe(struct hes_predictor *p)
 	p->about.power = p->residual->outputs[PREDICTOR_POWER].errors;
 }
 
-void predictor_ready(struct hes_predictor *p)
-{
-	for (unsigned need = 0; need < FEATURE_NEEDS; need++)
-		p->lists[need] = features_needing((enum feature_need)need);
-	predictor_describe(p);
-}
-
 /* Distinct names in profiles of tasks at @offset of each, sorted. @return 0 or -ENOMEM */
 static int collect_names(const struct observation *v, size_t n, size_t offset,
 			 char (**out)[HES_NAME_MAX], uint32_t *out_n)
@@ -251,7 +244,7 @@ static int learn(struct observation *v, size_t n, const struct hes_regressor_opt
 	if (!rc)
 		rc = learn_interval(v, n, fit, r, coverage, p, err);
 	if (!rc)
-		predictor_ready(p);
+		predictor_describe(p);
 	calibration_free(fit);
 	return rc;
 }
@@ -374,26 +367,19 @@ uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_
 	return (uint32_t)(range_share_sum(&p->range, gpu_type) / 10) * 10;
 }
 
-void predictor_combine(const struct hes_predictor *p, const struct query *q,
-		       const double rest[PREDICTOR_OUTPUTS], double out[PREDICTOR_OUTPUTS])
-{
-	double time_us = q->task->iteration_us * q->base.slowdown;
-
-	out[PREDICTOR_TIME] = value_of(p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
-	out[PREDICTOR_POWER] = lesser(
-		value_of(p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER], q->base.power_w),
-		PREDICTOR_MAX_W);
-}
-
 void predictor_predict(const struct hes_predictor *p, const struct query *q,
 		       double out[PREDICTOR_OUTPUTS])
 {
+	const double time_us = q->task->iteration_us * q->base.slowdown;
 	double rest[PREDICTOR_OUTPUTS];
 	float row[FEATURE_COUNT];
 
 	features_fill(q, row);
 	hes_regressor_predict(p->residual, row, rest);
-	predictor_combine(p, q, rest, out);
+	out[PREDICTOR_TIME] = value_of(p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
+	out[PREDICTOR_POWER] = lesser(
+		value_of(p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER], q->base.power_w),
+		PREDICTOR_MAX_W);
 }
 
 void predictor_set_load(const struct hes_predictor *p, struct observation *o)

@@ -26,14 +26,10 @@ struct hes_predictor {
 	/* log(time / baseline), log(power / baseline). It keeps the predictor's units and errors:
 	 * us, mW */
 	struct hes_regressor *residual;
-	struct feature_list lists[FEATURE_NEEDS];
 };
 
 /** Fill p->about from the regressor's options and errors; the seed is there. */
 void predictor_describe(struct hes_predictor *p);
-
-/** Finish a predictor when all other fields are filled. */
-void predictor_ready(struct hes_predictor *p);
 
 /** A query with its baseline. Needs the constants of @p. */
 void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g,
@@ -56,10 +52,6 @@ int predictor_fit_residual(struct hes_predictor *p, const struct observation *v,
 
 /** Time in us and power in W from baseline and residual; positive and finite. @q with its baseline
  */
-void predictor_combine(const struct hes_predictor *p, const struct query *q,
-		       const double rest[PREDICTOR_OUTPUTS], double out[PREDICTOR_OUTPUTS]);
-
-/** The same, with the residual of the regressor. @q with its baseline */
 void predictor_predict(const struct hes_predictor *p, const struct query *q,
 		       double out[PREDICTOR_OUTPUTS]);
 

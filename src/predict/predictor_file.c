@@ -179,7 +179,7 @@ static int get_predictor(struct model_reader *r, struct hes_predictor *p, struct
 	if (!rc)
 		rc = check_features(r->path, p, err);
 	if (!rc)
-		predictor_ready(p);
+		predictor_describe(p);
 	return rc;
 }
 

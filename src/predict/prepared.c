@@ -23,7 +23,6 @@ struct hes_prepared_job {
 	struct base_task t;
 	struct range_position place;
 	double unseen_distance;
-	struct leaf_sets left; /* after the job's features */
 };
 
 struct hes_prepared {
@@ -32,54 +31,28 @@ struct hes_prepared {
 	struct base_setting b;
 	struct range_position place;
 	struct hes_load load;
-	struct leaf_sets left; /* after the setting's features, too */
 };
-
-/* Exclude leaves by some features of a query. */
-static void exclude_leaves(const struct hes_predictor *p, enum feature_need need,
-			   const struct query *q, const struct leaf_sets *from,
-			   struct leaf_sets *out)
-{
-	const struct feature_list *list = &p->lists[need];
-	float row[FEATURE_COUNT];
-
-	features_fill_some(q, list, row);
-	quickscorer_exclude(p->residual->scorer, list->of, list->n, row, from, out);
-}
 
 /* All but what it adds to a load. */
 static void prepare_job(const struct hes_predictor *p, const struct hes_gpu_type *g,
 			const struct hes_profile *task, struct hes_prepared_job *out)
 {
 	const struct constants k = constants_of(&p->constants, g->name, task->workload);
-	struct query q = { .gpu = g, .task = task };
 
 	out->p = p;
 	out->gpu = g;
 	out->task = task;
 	out->t = baseline_task(&k, g, task);
-	q.base.off_gpu = out->t.off_gpu;
 	out->place = range_position_of_job(&p->range, g, task);
-	if (p->residual->scorer) {
-		quickscorer_start(p->residual->scorer, &out->left);
-		exclude_leaves(p, FEATURE_OF_TASK, &q, &out->left, &out->left);
-	}
 }
 
 static void prepare_setting(const struct hes_prepared_job *c, const struct hes_setting *s,
 			    struct hes_prepared *out)
 {
-	const struct hes_predictor *p = c->p;
-
 	out->c = c;
 	out->setting = *s;
 	out->b = baseline_setting(&c->t, s);
 	out->place = range_position_of_setting(&c->place, c->gpu, s);
-	if (p->residual->scorer) {
-		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &out->setting };
-
-		exclude_leaves(p, FEATURE_OF_SETTING, &q, &c->left, &out->left);
-	}
 }
 
 struct hes_prepared_job *hes_prepared_job_new(const struct hes_predictor *p,
@@ -136,17 +109,9 @@ static void predict_both(const struct hes_prepared *r, const struct hes_load *co
 	struct query q = {
 		.gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners
 	};
-	struct leaf_sets left;
-	double rest[PREDICTOR_OUTPUTS];
 
 	q.base = baseline_with(&c->t, &r->b, co_runners);
-	if (!c->p->residual->scorer) {
-		predictor_predict(c->p, &q, out);
-		return;
-	}
-	exclude_leaves(c->p, FEATURE_OF_OTHERS, &q, &r->left, &left);
-	quickscorer_sum(c->p->residual->scorer, &left, rest);
-	predictor_combine(c->p, &q, rest, out);
+	predictor_predict(c->p, &q, out);
 }
 
 void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *co_runners,

@@ -1,7 +1,5 @@
 /*
  * ensemble.c - evaluate trees node by node; see ensemble.h.
- *
- * This is the reference, and it evaluates trees that are too large for QuickScorer (quickscorer.c).
  */
 #include "trees/ensemble.h"
 

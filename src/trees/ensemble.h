@@ -40,7 +40,7 @@ struct ensemble {
 
 void ensemble_finish(struct ensemble *e);
 
-/** Evaluate every tree for one row, node by node. QuickScorer gives the same bits. */
+/** Evaluate every tree for one row, node by node. */
 void ensemble_predict(const struct ensemble *e, const float *row, double *out);
 
 #endif

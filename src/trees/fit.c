@@ -115,9 +115,10 @@ static int fit_checked(const struct hes_rows *rows, const struct hes_regressor_o
 	r->about.rows = rows->n;
 	r->about.n_features = rows->n_features;
 	r->about.n_outputs = rows->n_outputs;
-	if (fit_kind(rows, r, o->threads) || regressor_ready(r))
+	if (fit_kind(rows, r, o->threads))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu rows of %zu features", rows->n,
 				rows->n_features);
+	regressor_ready(r);
 	return 0;
 }
 

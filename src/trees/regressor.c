@@ -5,18 +5,16 @@
 
 #include <stdlib.h>
 
-int regressor_ready(struct hes_regressor *r)
+void regressor_ready(struct hes_regressor *r)
 {
 	r->about.n_trees = r->ensemble.n_trees;
 	r->about.n_nodes = r->ensemble.n_nodes;
-	return quickscorer_create(&r->ensemble, &r->scorer);
 }
 
 void hes_regressor_free(struct hes_regressor *r)
 {
 	if (!r)
 		return;
-	quickscorer_destroy(r->scorer);
 	ensemble_finish(&r->ensemble);
 	free(r->feature_names);
 	free(r->outputs);
@@ -30,8 +28,5 @@ const struct hes_regressor_info *hes_regressor_about(const struct hes_regressor 
 
 void hes_regressor_predict(const struct hes_regressor *r, const float *row, double *out)
 {
-	if (r->scorer)
-		quickscorer_predict(r->scorer, row, out);
-	else
-		ensemble_predict(&r->ensemble, row, out);
+	ensemble_predict(&r->ensemble, row, out);
 }

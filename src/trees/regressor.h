@@ -2,15 +2,14 @@
  * regressor.h - inside of a regressor, for those who make one (fit.c, regressor_file.c) and for the
  * predictor.
  *
- * A maker allocates it by calloc(), fills everything but the QuickScorer, and ends with
- * regressor_ready(). hes_regressor_free() takes a half-filled one.
+ * A maker allocates it by calloc(), fills it, and ends with regressor_ready(). hes_regressor_free()
+ * takes a half-filled one.
  */
 #ifndef HES_TREES_REGRESSOR_H
 #define HES_TREES_REGRESSOR_H
 
 #include "heshare/regressor.h"
 #include "trees/ensemble.h"
-#include "trees/quickscorer.h"
 
 #define REGRESSOR_UNIT_MAX 16 /* bytes of an output's unit, with the 0 */
 
@@ -25,10 +24,9 @@ struct hes_regressor {
 	char (*feature_names)[HES_REGRESSOR_NAME_MAX];
 	struct regressor_output *outputs;
 	struct ensemble ensemble;
-	struct quickscorer *scorer; /* NULL: trees are too large or too many */
 };
 
-/** Count trees and nodes, prepare the evaluation. @return 0 or -ENOMEM */
-int regressor_ready(struct hes_regressor *r);
+/** Count trees and nodes. */
+void regressor_ready(struct hes_regressor *r);
 
 #endif

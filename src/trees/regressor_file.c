@@ -284,9 +284,8 @@ int regressor_get(struct model_reader *in, struct hes_regressor **out, struct he
 		rc = -ENOMEM;
 	else if (in->bad)
 		rc = -EINVAL;
-	else
-		rc = regressor_ready(r);
 	if (!rc) {
+		regressor_ready(r);
 		*out = r;
 		return 0;
 	}

@@ -122,6 +122,6 @@ struct hes_regressor *regressor_draw(const struct ensemble_spec *s, struct hes_r
 		snprintf(r->feature_names[f], sizeof(r->feature_names[f]), "f%zu", f);
 	for (size_t o = 0; o < s->outputs; o++)
 		snprintf(r->outputs[o].name, sizeof(r->outputs[o].name), "out%zu", o);
-	assert_int_equal(regressor_ready(r), 0);
+	regressor_ready(r);
 	return r;
 }

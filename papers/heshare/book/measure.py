@@ -558,16 +558,13 @@ def features(book):
         for line in (ROOT / "src/predict/features.c").read_text().splitlines()
         if line.startswith('\t{ "')
     ]
-    heads = {
-        "task": "FEATURE_OF_TASK",
-        "share and clock": "FEATURE_OF_SETTING",
-        "co-runners": "FEATURE_OF_OTHERS",
+    names = [line.split('"')[1] for line in lines]
+    counts = {
+        "GPU": sum(name.startswith("gpu_") for name in names),
+        "task": sum(name.startswith("task_") or name == "baseline_off_gpu" for name in names),
+        "share and clock": sum(name in ("sm_share", "clock", "relative_clock") for name in names),
     }
-    counts = {"GPU": sum('"gpu_' in line for line in lines)}
-    counts |= {
-        head: sum(name in line and '"gpu_' not in line for line in lines)
-        for head, name in heads.items()
-    }
+    counts["co-runners"] = len(names) - sum(counts.values())
     paper = {"task": 4, "share and clock": 2, "co-runners": 4, "GPU": 4}
     return {
         "columns": ["features of", "paper", "ours"],
