@@ -137,6 +137,7 @@ static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	c = run_learner_clocks(s->learner, t);
 	if (c)
 		learn_clocks_saw(c, &w);
+	run_learner_activity(t, &w);
 	cost.iterations = t->progress.known ? w.members[0].rate * w.seconds : 0;
 	run_learner_pay(s->learner, LEARN_OF_NEWCOMER, &cost, t);
 	g->set.state = RUN_SET_NEW;
@@ -277,11 +278,19 @@ static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
 	uint32_t kinds[HES_MAX_SHARING], n = set_kinds(s->learner, g, kinds), at;
 
-	g->set.from_us = now;
 	if (learn_is_refused(&s->learner->refusals, 0, kinds, n)) {
+		run_learner_note(s->learner, run_gpu_name(g), NULL,
+				 "these jobs did worse together than in turns before: separated");
 		set_separate(s, g);
 		return;
 	}
+	/* How a job shows its work decides what it is compared with. */
+	if (!set_shows_work(g, now)) {
+		if (now > g->set.from_us + ALONE_US)
+			set_give_up(s, g, now);
+		return;
+	}
+	g->set.from_us = now;
 	at = set_next_alone(s, g);
 	g->set.state = at == g->set.n ? RUN_SET_WATCHED : RUN_SET_ALONE;
 	if (at == g->set.n) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "core/co_run_text.h"
 
 #define BY_LINES     0.005    /* error of a rate by lines that have their time, or by launches */
 #define BY_LOOKS_S   1        /* of a time that is read with the progress */
@@ -83,6 +84,71 @@ static void kind_load(const struct run_learner *l, struct run_kind *k, bool unkn
 	k->measured = !unknown && known && (!k->clocks.n || k->clocks.n >= KNOWN_CLOCKS);
 }
 
+/* The last sample of a kind next to one job of another. @return false: there is none */
+static bool pair_sample(const struct run_kind *k, const struct run_kind *other,
+			const struct hes_samples *s, struct hes_sample *out)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct hes_sample *x = &s->v[i];
+		const char *at = x->co_runner_names;
+		struct hes_co_run_job o;
+
+		if (x->task.batch_size != k->job->batch_size ||
+		    strcmp(x->task.gpu_type, k->type->name) != 0 || x->co_runners.jobs != 1 ||
+		    !hes_co_run_text_next(&at, &o) || o.batch_size != other->job->batch_size ||
+		    strcmp(o.workload, other->job->workload) != 0)
+			continue;
+		*out = *x;
+		found = true;
+	}
+	return found;
+}
+
+/* Both jobs of a pair, as they were measured together in an earlier run. */
+static bool pair_is_worse(const struct run_learner *l, const struct hes_sample v[2])
+{
+	struct learn_window w = { .seconds = 1, .joules = v[0].power_mw * 1e-3, .n = 2 };
+	struct learn_alone own[2];
+	struct learn_gain gain;
+
+	for (int i = 0; i < 2; i++) {
+		w.members[i] = (struct learn_member){ .rate = 1e6 / v[i].iteration_us,
+						      .rate_se = fmax(v[i].time_se, BY_LINES) };
+		own[i] = (struct learn_alone){ .rate = 1e6 / v[i].task.iteration_us,
+					       .rate_se = v[i].task.time_se,
+					       .power_w = v[i].task.power_mw * 1e-3 };
+	}
+	return learn_set_gain(&w, own, &gain) &&
+	       learn_set_judge(&gain, l->prefer) == LEARN_SEPARATE;
+}
+
+/* Pairs of the kind that did worse than turns in earlier runs are not tried again. */
+static void kind_refuse(struct run_learner *l, uint32_t at)
+{
+	struct hes_samples s[2] = { { .n = 0 }, { .n = 0 } };
+	struct hes_store_query of = { .workload = l->kinds[at].job->workload };
+	struct hes_sample v[2];
+
+	if (!l->prefer || !l->q->store || hes_store_samples(l->q->store, &of, &s[0], NULL))
+		return;
+	for (uint32_t k = 0; k <= at && s[0].n; k++) {
+		const uint32_t pair[2] = { at, k };
+
+		if (l->kinds[k].type != l->kinds[at].type ||
+		    !pair_sample(&l->kinds[at], &l->kinds[k], &s[0], &v[0]))
+			continue;
+		of.workload = l->kinds[k].job->workload;
+		if (hes_store_samples(l->q->store, &of, &s[1], NULL))
+			continue;
+		if (pair_sample(&l->kinds[k], &l->kinds[at], &s[1], &v[1]) && pair_is_worse(l, v))
+			learn_refuse(&l->refusals, 0, pair, 2);
+		hes_samples_free(&s[1]);
+	}
+	hes_samples_free(&s[0]);
+}
+
 long run_learner_kind(struct run_learner *l, const struct run_task *t)
 {
 	struct run_kind *v;
@@ -99,6 +165,7 @@ long run_learner_kind(struct run_learner *l, const struct run_task *t)
 	v[i] = (struct run_kind){ .job = t->job, .type = t->gpu->planned->type };
 	kind_load(l, &v[i], t->unknown);
 	l->n_kinds++;
+	kind_refuse(l, (uint32_t)i);
 	return (long)i;
 }
 
@@ -203,6 +270,14 @@ void run_learner_restart(struct run_learner *l, struct run_gpu *g)
 }
 
 /* --- the account --- */
+
+void run_learner_activity(struct run_task *t, const struct learn_window *w)
+{
+	const double idle_w = t->gpu->planned->type->idle_power_mw * 1e-3;
+
+	if (t->unknown && w->joules > 0 && w->seconds > 0)
+		t->activity = fmax(w->joules / w->seconds - idle_w, 0);
+}
 
 void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
 		     struct run_task *t)

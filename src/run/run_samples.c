@@ -17,10 +17,12 @@
 #include "core/co_run_text.h"
 #include "run/run_samples.h"
 
-#define LEAST_US 60000000 /* of progress: output is read every second */
-#define LEAST_S  30       /* of power */
-#define TRIED_S  5        /* of both, in an experiment with lines that have their time */
-#define LEARN_US 60000000 /* between two looks for samples */
+#define LEAST_US         60000000 /* of progress: output is read every second */
+#define LEAST_S          30       /* of power */
+#define TRIED_SE         0.01     /* standard error of the rate there */
+#define TRIED_S          5        /* of both, in an experiment with lines that have their time */
+#define POWER_OVER_CLOCK 2        /* dynamic power grows as the clock to this power */
+#define LEARN_US         60000000 /* between two looks for samples */
 
 static bool profile_of(const struct run_samples *s, const struct run_gpu *g,
 		       const struct run_task *task, struct hes_profile *out)
@@ -94,9 +96,15 @@ static bool is_metered(const struct run_segment *s)
 }
 
 /* Power with all jobs of @s but @task at the same clock. @return whether it was measured */
-static bool power_without(const struct run_gpu *g, const struct run_segment *s,
-			  const struct run_task *task, uint32_t *out_mw)
+static bool power_without(const struct run_samples *of, const struct run_gpu *g,
+			  const struct run_segment *s, const struct run_task *task,
+			  uint32_t *out_mw)
 {
+	const double idle_mw = g->planned->type->idle_power_mw,
+		     clock = (double)hes_gpu_type_clock(g->planned->type, s->clock_mhz) /
+			     g->planned->type->clock_default_mhz;
+	struct hes_profile other;
+
 	if (s->n == 1) {
 		*out_mw = g->planned->type->idle_power_mw;
 		return true;
@@ -112,7 +120,12 @@ static bool power_without(const struct run_gpu *g, const struct run_segment *s,
 		*out_mw = (uint32_t)(o->energy_j / o->seconds * 1e3 + 0.5);
 		return true;
 	}
-	return false;
+	/* Of a pair that is tried, the other was measured alone before. */
+	if (!s->tried || s->n != 2 ||
+	    !profile_of(of, g, s->rates[s->rates[0].task == task].task, &other))
+		return false;
+	*out_mw = (uint32_t)(idle_mw + (other.power_mw - idle_mw) * pow(clock, POWER_OVER_CLOCK));
+	return true;
 }
 
 static bool make_sample(const struct run_samples *of, const struct run_gpu *g,
@@ -144,8 +157,9 @@ static bool make_sample(const struct run_samples *of, const struct run_gpu *g,
 		hes_co_run_text_job(jobs[n++], solo.workload, solo.batch_size, sm_pct);
 	}
 	hes_co_run_text_put(&x, jobs, n);
-	if (!power_without(g, s, p->task, &x.co_runners.power_mw))
+	if (!power_without(of, g, s, p->task, &x.co_runners.power_mw))
 		return false;
+	x.time_se = is_short(s) ? TRIED_SE : 0;
 	x.iteration_us = run_rate_us(p) / (double)(p->last - p->first);
 	x.power_mw = (uint32_t)(s->energy_j / s->seconds * 1e3 + 0.5);
 	*out = x;

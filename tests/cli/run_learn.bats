@@ -112,8 +112,11 @@ act_s() {
 	jq -e '.learning | .experiments == 1 and .took_s > 0 and .energy_j > 0 and .iterations > 0
 		and (.notes | any(test("together do 0[.][0-9]+ times the work of turns, .*: separated")))' <<<"$output"
 	joules_sum pair.run/report.json
-	# The set is in the store, as it was measured.
-	[ "$(sqlite3 store.db "SELECT count(*) > 0 FROM samples WHERE co_runners <> ''")" = 1 ]
+	# The set is in the store, as it was measured, and is not tried again by the next run.
+	[ "$(sqlite3 store.db "SELECT count(*) FROM samples WHERE co_runners <> '' AND time_se > 0")" = 2 ]
+	sed -i 's/10000/3000/' pair.csv
+	run -0 --separate-stderr lab heshare run pair.csv --json
+	jq -e '.learning | .experiments == 0 and (.notes | map(select(test("together"))) | length <= 1)' <<<"$output"
 }
 
 @test "unknown jobs: a pair that is better than turns is found; a worse one is separated and not tried again" {
