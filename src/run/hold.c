@@ -9,7 +9,8 @@
 
 #define WAIT_US       1000000  /* longest wait for a good moment */
 #define WAIT_LOOK_US  50000    /* between two looks for it */
-#define WATCH_US      5000000  /* co-runners are watched for so long */
+#define WATCH_US      5000000  /* co-runners are watched for so long, */
+#define DRAIN_US      1000000  /* from this time on: until then work ends that began before */
 #define WATCH_LOOK_US 250000   /* between two looks at the activity of the GPU */
 #define EXPECTED      3        /* where so many events are expected in a watch, none is a stall */
 #define START_US      30000000 /* a job that shows no work has started by then */
@@ -44,13 +45,22 @@ static void watch_begin(struct run_gpu *g, int64_t now)
 	struct run_watch *w = &g->watch;
 
 	if (!w->until_us)
-		*w = (struct run_watch){ .from_us = now };
+		w->from_us = now;
 	w->until_us = g->n_running ? now + WATCH_US : 0;
-	w->look_us = now + WATCH_LOOK_US;
+	w->look_us = now + DRAIN_US;
+	w->n = 0;
+	w->has_activity = w->active = false;
+}
+
+static void watch_count(const struct run_holder *h, struct run_gpu *g, int64_t now)
+{
+	struct run_watch *w = &g->watch;
+
 	w->n = g->n_running;
 	for (uint32_t i = 0; i < g->n_running; i++) {
-		const struct run_task *t = g->running[i];
+		struct run_task *t = g->running[i];
 
+		run_look(h->meter, t);
 		w->v[i].task = t;
 		w->v[i].from = run_count_of(t, now);
 		w->v[i].before_per_s = events_per_s(t, &w->v[i].from);
@@ -70,7 +80,7 @@ static const struct run_task *watch_end(const struct run_gpu *g, int64_t now)
 			const struct run_watched seen = {
 				.before_per_s = w->v[i].before_per_s,
 				.moved = to.source != w->v[i].from.source || to.n != w->v[i].from.n,
-				.watched_s = (double)(now - (w->until_us - WATCH_US)) * 1e-6,
+				.watched_s = (WATCH_US - DRAIN_US) * 1e-6,
 				.at_work = w->v[i].at_work,
 				.has_activity = w->has_activity,
 				.active = w->active,
@@ -263,6 +273,8 @@ static void watch_look(struct run_holder *h, struct run_gpu *g, int64_t now)
 
 	if (now >= w->look_us) {
 		w->look_us = now + WATCH_LOOK_US;
+		if (!w->n)
+			watch_count(h, g, now);
 		w->has_activity |= read_activity(h, g, &active);
 		w->active |= active;
 	}

@@ -179,3 +179,37 @@ act_s() {
 	run -0 --separate-stderr lab heshare run jobs.csv --explore 0 --json
 	jq -e '.jobs_done == 2 and (.learning.notes | all(startswith("job slow ") | not))' <<<"$output"
 }
+
+@test "a held job is shown; where co-runners stall it goes on, the report says so, and its workload is not held again" {
+	pair resnet50 64 10000 vgg16 32 10000
+	SPEED=50 run -0 lab heshare run pair.csv --explore 0
+	cat >script <<-'END'
+		heshare run pair.csv --json >out &
+		until [ "$(heshare status 2 --json | jq -r '.jobs[].state' | sort | xargs)" = 'held running' ]; do
+			kill -0 $! || exit
+			sleep 1
+		done
+		heshare status 2 >shown
+		wait
+	END
+	SPEED=20 FAULT=0:interference=x4 run -0 lab bash script
+	grep -q 'GPU .*state' shown
+	[ "$(grep -c ' held ' shown)" = 1 ]
+	[ "$(sqlite3 store.db 'SELECT count(*) FROM attempts WHERE run_id = 2 AND held_us > 1e6')" = 1 ]
+	jq -e '[.jobs[] | select(.held_s > 1)] | length == 1' out
+	# Its time is without the hold: the other one's is about the same.
+	jq -e '[.jobs[] | .end_s - .start_s - .held_s] | sort | .[1] / .[0] < 2' out
+
+	SPEED=20 FAULT=0:interference=x4 run -0 --separate-stderr lab sh -c \
+		'vgpu-fault 0:stall; exec heshare run pair.csv --restart'
+	[[ "$output" == *"stalled while job "*" was held, which goes on: jobs of workload net"[ab]" are not held again."* ]]
+	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE run_id = 3 AND what = 'let the job go on: its co-runners stall'")" = 1 ]
+	[ "$(sqlite3 store.db "SELECT count(*) FROM attempts WHERE run_id = 3 AND verdict = 'done'")" = 2 ]
+	[ "$(sqlite3 store.db 'SELECT count(*) FROM never_held')" = 1 ]
+
+	# Which job came last is by chance.
+	sqlite3 store.db "INSERT OR IGNORE INTO never_held VALUES ('neta', 3), ('netb', 3)"
+	SPEED=20 FAULT=0:interference=x4 run -0 --separate-stderr lab heshare run pair.csv --restart
+	[[ "$stderr" == *"its jobs stay together: job "*": co-runners stalled when a job of workload net"[ab]" was held"* ]]
+	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE run_id = 4 AND what LIKE 'hold the job: %'")" = 0 ]
+}

@@ -316,6 +316,7 @@ TEST(a_workload_whose_hold_stalls_others_goes_on_and_is_not_held_again)
 	lines[1] = 20; /* two lines a second */
 	run_look(NULL, b.t[1]);
 	hold_at_once(&b, b.t[0]);
+	lines[1]++; /* what comes at once was done before */
 	for (int64_t at = 10 * S; at < 15 * S; at += S / 4)
 		look(&b, at);
 	assert_int_equal(task_state(b.t[0]), TASK_HELD);
@@ -346,14 +347,16 @@ TEST(a_co_runner_that_goes_on_or_ends_is_no_stall)
 		lines[1] = 20;
 		run_look(NULL, b.t[1]);
 		hold_at_once(&b, b.t[0]);
-		lines[1] += !ends;
 		if (ends) {
 			b.gpu.running[0] = b.t[2];
 			b.gpu.running[1] = b.t[0];
 			b.gpu.n_running = 1;
 		}
-		for (int64_t at = 10 * S; at <= 16 * S; at += S / 4)
+		lines[1]++; /* what comes at once was done before */
+		for (int64_t at = 10 * S; at <= 16 * S; at += S / 4) {
+			lines[1] += at == 12 * S && !ends;
 			look(&b, at);
+		}
 		assert_int_equal(task_state(b.t[0]), TASK_HELD);
 		assert_int_equal(run_hold_next_us(&b.gpu), RUN_NEVER_US);
 		unmake(&b);
