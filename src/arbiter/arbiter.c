@@ -250,6 +250,21 @@ static void gpus_set_phi(struct arbiter *a, uint32_t gpu, double phi, uint64_t n
 		}
 }
 
+/* A weight without a tenant is that of a user. */
+static int set_user_weight(struct arbiter *a, const struct fair_set *s, uint64_t now,
+			   struct hes_err *err)
+{
+	if (weight_check(s->weight, err))
+		return -EINVAL;
+	if (user_set_weight(&a->users, s->uid, s->weight, now))
+		return hes_fail(err, -ENOMEM, "the arbiter has no room for another user");
+	for (uint32_t i = 0; i < a->c.n_gpus; i++) {
+		gpu_account(&a->gpus[i], now);
+		tenants_set_user(&a->tenants, i, s->uid, s->weight);
+	}
+	return 0;
+}
+
 static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, uint64_t now,
 		    struct hes_err *err)
 {
@@ -266,6 +281,9 @@ static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, ui
 	if (*s->tenant && weight_check(s->weight, err))
 		return -EINVAL;
 	if (*s->tenant && set_check_user(a, gpu, s, err))
+		return err->code;
+	if (!*s->tenant && !isnan(s->weight) && s->uid != FAIR_ANY_USER &&
+	    set_user_weight(a, s, now, err))
 		return err->code;
 	if (*s->tenant)
 		tenants_set_weight(a, gpu, s, now);

@@ -28,17 +28,25 @@ struct arbiter_gpu_config {
 	uint32_t clock_min_mhz, clock_max_mhz; /* that can be set; 0: not known */
 };
 
+/** What the administrator gives a user; 1 without. */
+struct arbiter_user_weight {
+	uint32_t uid;
+	double weight;
+};
+
 struct arbiter_config {
 	struct hes_fair_queue_config queue;
 	const struct arbiter_gpu_config *gpus; /* [n_gpus], copied */
 	size_t n_gpus;                         /* 1..ARBITER_MAX_GPUS */
 	uint32_t connections;                  /* 1..ARBITER_MAX_CONNECTIONS */
-	uint32_t kept;        /* of them for STATUS and SET of root and the owner: < connections */
-	uint32_t per_user;    /* connections of a user: 1..ARBITER_MAX_PER_USER */
-	uint32_t owner;       /* user who may change settings and have any weight, as root may */
-	double max_weight;    /* that other users may ask for in HELLO; SET gives more */
-	uint64_t patience_ns; /* until a lease that is over and not released is lost */
-	uint64_t profile_ns;  /* length of a profiling lease; 0: none */
+	uint32_t kept;     /* of them for STATUS and SET of root and the owner: < connections */
+	uint32_t per_user; /* connections of a user: 1..ARBITER_MAX_PER_USER */
+	uint32_t owner;    /* user who may change settings and have any weight, as root may */
+	double max_weight; /* of tenants, that other users may ask for in HELLO; SET gives more */
+	const struct arbiter_user_weight *user_weights; /* [n_user_weights], copied */
+	size_t n_user_weights;                          /* no more than connections */
+	uint64_t patience_ns;        /* until a lease that is over and not released is lost */
+	uint64_t profile_ns;         /* length of a profiling lease; 0: none */
 	uint64_t window_ns, idle_ns; /* of WELCOME */
 	bool clocks;                 /* set the clocks that tenants ask for */
 };

@@ -23,6 +23,9 @@ static int config_check(const struct arbiter_config *c, struct hes_err *err)
 	if (c->per_user < 1 || c->per_user > ARBITER_MAX_PER_USER)
 		return hes_fail(err, -EINVAL, "%u connections of a user are outside 1 to %d",
 				c->per_user, ARBITER_MAX_PER_USER);
+	if (c->n_user_weights > c->connections)
+		return hes_fail(err, -EINVAL, "%zu weights of users are more than %u",
+				c->n_user_weights, c->connections);
 	if (!(c->max_weight >= HES_FAIR_MIN_NUMBER && c->max_weight <= HES_FAIR_MAX_NUMBER))
 		return hes_fail(err, -EINVAL, "a greatest weight of %g is outside %g to %g",
 				c->max_weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
@@ -50,11 +53,13 @@ static int listing_create(struct arbiter *a, uint64_t now)
 	*l = (struct listing){ .c = &a->c,
 			       .connections = &a->connections,
 			       .tenants = &a->tenants,
+			       .users = &a->users,
 			       .gpus = a->gpus,
 			       .started_ns = now };
-	l->measured = calloc(a->tenants.n, sizeof(*l->measured));
+	l->measured = calloc(2 * (size_t)a->tenants.n, sizeof(*l->measured));
+	l->who = calloc(a->tenants.n, sizeof(*l->who));
 	l->sums = calloc(a->tenants.n, sizeof(*l->sums));
-	return l->measured && l->sums ? 0 : -ENOMEM;
+	return l->measured && l->who && l->sums ? 0 : -ENOMEM;
 }
 
 int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out, uint64_t now,
@@ -75,7 +80,7 @@ int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out
 	if (!rc)
 		rc = connections_create(&a->connections, &a->c, &a->out);
 	if (!rc)
-		rc = tenants_create(&a->tenants, &a->c, &a->out, &a->connections, n);
+		rc = tenants_create(&a->tenants, &a->c, &a->out, &a->connections, &a->users, n);
 	if (!rc)
 		rc = gpus_create(a);
 	if (!rc)
@@ -99,6 +104,7 @@ void arbiter_destroy(struct arbiter *a)
 		tenants_free(&a->tenants);
 	free(a->gpus);
 	free(a->listing.measured);
+	free(a->listing.who);
 	free(a->listing.sums);
 	free(a);
 }

@@ -271,7 +271,7 @@ static void lease_prepare(struct gpu *g, uint64_t now)
 
 	g->lease.prepared = true;
 	gpu_account(g, now);
-	tenant = g->waiting ? tenants_next(g->tenants, g->index, &turn, now) : NONE;
+	tenant = g->waiting ? tenants_next(g->tenants, g->index, &turn) : NONE;
 	if (tenant == NONE || tenant == g->lease.tenant)
 		return;
 	g->next = tenant_connection(g, &g->tenants->v[tenant]);
@@ -356,7 +356,7 @@ static void gpu_give(struct gpu *g, uint64_t now)
 	if (g->clock.tag)
 		return;
 	if (id == NONE) {
-		tenant = tenants_next(g->tenants, g->index, &g->turn, now);
+		tenant = tenants_next(g->tenants, g->index, &g->turn);
 		id = tenant == NONE ? NONE : tenant_connection(g, &g->tenants->v[tenant]);
 	}
 	if (id == NONE)

@@ -20,15 +20,31 @@ static bool tenant_has_work(const struct listing *l, const struct tenant *t)
 
 /* One number of a tenant for hes_fair_measure(): its time, and its energy as the power that makes
  * it. */
-static void measured_add(struct listing *l, size_t k, const struct tenant *t, double ns,
-			 double joules)
+static void measured_add(struct listing *l, size_t k, uint32_t tenant, double ns, double joules)
 {
 	double watts = ns > 0 ? joules / ns * 1e9 : 0;
 
-	l->measured[k] = (struct hes_fair_tenant){ fmin(fmax(watts, HES_FAIR_MIN_NUMBER),
-							HES_FAIR_MAX_NUMBER),
-						   t->weight, HES_FAIR_BACKLOGGED };
+	l->measured[k] =
+		(struct hes_fair_tenant){ fmin(fmax(watts, HES_FAIR_MIN_NUMBER),
+					       HES_FAIR_MAX_NUMBER),
+					  l->tenants->v[tenant].weight, HES_FAIR_BACKLOGGED };
+	l->who[k] = tenant;
 	l->sums[k] = (uint64_t)fmin(fmax(ns, 0), 0x1p62);
+}
+
+/* A tenant's part of its user's weight. */
+static void weights_nest(struct listing *l, size_t n, uint64_t now)
+{
+	const struct tenant *v = l->tenants->v;
+
+	for (size_t k = 0; k < n; k++) {
+		const uint32_t uid = v[l->who[k]].uid;
+		double sum = 0;
+
+		for (size_t i = 0; i < n; i++)
+			sum += v[l->who[i]].uid == uid ? v[l->who[i]].weight : 0;
+		l->measured[k].weight *= user_weight(l->users, uid, now) / sum;
+	}
 }
 
 static struct hes_fairness fairness(struct listing *l, uint32_t gpu, bool recent, uint64_t now)
@@ -46,28 +62,60 @@ static struct hes_fairness fairness(struct listing *l, uint32_t gpu, bool recent
 		r = sums_recent(&t->sums, now);
 		age_s = fmax((double)((t->n ? now : t->left_ns) - t->came_ns) * 1e-9, 1e-3);
 		if (recent && (r.wanted || tenant_has_work(l, t)))
-			measured_add(l, n++, t, (double)r.time_ns, r.energy_j);
+			measured_add(l, n++, i, (double)r.time_ns, r.energy_j);
 		else if (!recent && t->leases)
-			measured_add(l, n++, t, (double)t->sums.time_ns * SCALE / age_s,
+			measured_add(l, n++, i, (double)t->sums.time_ns * SCALE / age_s,
 				     t->sums.energy_j * SCALE / age_s);
 	}
+	weights_nest(l, n, now);
 	if (n)
 		hes_fair_measure(l->measured, n, l->sums, &f);
 	return f;
 }
 
-static double phi_fair_now(struct listing *l, uint32_t gpu)
+/* The user of the first tenant in who, as a tenant: its power where the energies of its tenants are
+ * equal. Its tenants leave who. @phi: the lesser of it and what is possible between them */
+static struct hes_fair_tenant user_take(struct listing *l, size_t *n, double *phi, uint64_t now)
 {
-	size_t n = 0;
+	const struct tenant *v = l->tenants->v;
+	const uint32_t uid = v[l->who[0]].uid;
+	double weights = 0, at_a_joule = 0;
+	size_t own = 0, left = 0;
+
+	for (size_t k = 0; k < *n; k++) {
+		const struct tenant *t = &v[l->who[k]];
+
+		if (t->uid != uid) {
+			l->who[left++] = l->who[k];
+			continue;
+		}
+		l->measured[own++] = (struct hes_fair_tenant){ t->power.queued_w, t->weight,
+							       HES_FAIR_BACKLOGGED };
+		weights += t->weight;
+		at_a_joule += t->weight / t->power.queued_w;
+	}
+	*n = left;
+	*phi = fmin(*phi, hes_fair_phi_fair(l->measured, own));
+	return (struct hes_fair_tenant){ weights / at_a_joule, user_weight(l->users, uid, now),
+					 HES_FAIR_BACKLOGGED };
+}
+
+/* The greatest phi at which energy can be equal between users, and between the tenants of each. */
+static double phi_fair_now(struct listing *l, uint32_t gpu, uint64_t now)
+{
+	struct hes_fair_tenant *users = l->measured + l->tenants->n;
+	size_t n = 0, n_users = 0;
+	double phi = 1;
 
 	for (uint32_t i = 0; i < l->tenants->n; i++) {
 		const struct tenant *t = &l->tenants->v[i];
 
 		if (t->used && t->gpu == gpu && tenant_has_work(l, t))
-			l->measured[n++] = (struct hes_fair_tenant){ t->power.queued_w, t->weight,
-								     HES_FAIR_BACKLOGGED };
+			l->who[n++] = i;
 	}
-	return n ? hes_fair_phi_fair(l->measured, n) : 1;
+	while (n)
+		users[n_users++] = user_take(l, &n, &phi, now);
+	return n_users ? fmin(phi, hes_fair_phi_fair(users, n_users)) : phi;
 }
 
 static uint32_t source_of_most(const struct gpu *g)
@@ -91,7 +139,7 @@ static size_t gpu_message(struct listing *l, uint32_t gpu, union fair_message *m
 	memcpy(o->name, g->about.name, sizeof(o->name));
 	snprintf(o->policy, sizeof(o->policy), "%s", l->c->queue.policy->name);
 	o->phi = l->tenants->turns[gpu].phi;
-	o->phi_fair = phi_fair_now(l, gpu);
+	o->phi_fair = phi_fair_now(l, gpu, now);
 	o->interval_ns = l->c->queue.interval * l->c->queue.quantum_ns;
 	o->age_ns = now - l->started_ns;
 	o->wanted_ns = g->wanted_ns + (g->wanting ? now - g->wanted_since_ns : 0);
@@ -150,6 +198,7 @@ static size_t tenant_message(const struct listing *l, const struct tenant *t, un
 	o->clock_mhz = t->clock_mhz;
 	o->power_source = t->source;
 	o->weight = t->weight;
+	o->user_weight = user_weight(l->users, t->uid, now);
 	o->power_w = power_watts(&t->power);
 	o->slice_ns = u.items ? u.slice * l->c->queue.quantum_ns : 0;
 	o->time_ns = t->sums.time_ns;

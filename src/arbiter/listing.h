@@ -10,10 +10,14 @@ struct listing {
 	const struct arbiter_config *c;
 	struct connections *connections;
 	const struct tenants *tenants;
+	struct users *users;
 	struct gpu *gpus;
 	uint64_t started_ns;
-	struct hes_fair_tenant *measured; /* scratch of sums, [tenants->n], as sums */
-	uint64_t *sums;
+	/* Scratch: tenants that are compared, and their sums; in measured, their users after them.
+	 */
+	struct hes_fair_tenant *measured; /* [2 * tenants->n] */
+	uint32_t *who;                    /* [tenants->n] */
+	uint64_t *sums;                   /* [tenants->n] */
 };
 
 /** A connection sent STATUS. */

@@ -22,11 +22,12 @@ static int turns_create(struct turns *u, const struct arbiter_config *c, size_t 
 }
 
 int tenants_create(struct tenants *ts, const struct arbiter_config *c,
-		   const struct arbiter_out *out, const struct connections *cs, uint32_t n)
+		   const struct arbiter_out *out, const struct connections *cs, struct users *us,
+		   uint32_t n)
 {
 	int rc = 0;
 
-	*ts = (struct tenants){ .c = c, .out = out, .connections = cs, .n = n };
+	*ts = (struct tenants){ .c = c, .out = out, .connections = cs, .users = us, .n = n };
 	ts->v = calloc(n, sizeof(*ts->v));
 	ts->turns = calloc(c->n_gpus, sizeof(*ts->turns));
 	if (!ts->v || !ts->turns)
@@ -180,7 +181,7 @@ void tenants_ready(struct tenants *ts, uint32_t gpu, const struct readings *r)
 	ts->turns[gpu].lengths.part_ns = r->part_ns;
 }
 
-/* --- places and debts --- */
+/* --- places --- */
 
 static void usage_keep(struct tenants *ts, struct tenant *t)
 {
@@ -245,55 +246,11 @@ static struct tenant *tenant_place(struct tenants *ts, uint32_t uid, uint32_t gp
 	return place;
 }
 
-/* GPU time until the tenants with work that have used least have used as much, each for its slice.
- */
-static uint64_t tenant_debt(const struct tenants *ts, const struct tenant *t)
-{
-	struct hes_fair_queue *q = ts->turns[t->gpu].queue;
-	struct hes_fair_usage own, least;
-	struct hes_fair_turn turn;
-	double ns;
-
-	if (!hes_fair_queue_pick(q, &turn) || hes_fair_queue_usage(q, turn.tenant, &least, NULL) ||
-	    hes_fair_queue_usage(q, t->queue, &own, NULL))
-		return t->owes_ns;
-	ns = (own.vruntime - least.vruntime) * (double)own.slice * (double)ts->c->queue.quantum_ns;
-	ns = (ns > 0 ? ns : 0) + (double)t->owes_ns;
-	return ns < (double)HES_FAIR_MAX_NS ? (uint64_t)ns : HES_FAIR_MAX_NS;
-}
-
-static uint64_t user_debt(const struct tenants *ts, uint32_t uid, uint32_t gpu)
-{
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < ts->n; i++) {
-		const struct tenant *t = &ts->v[i];
-		uint64_t debt =
-			t->used && !t->n && t->uid == uid && t->gpu == gpu ? tenant_debt(ts, t) : 0;
-
-		most = debt > most ? debt : most;
-	}
-	return most;
-}
-
-/* Charge it the debt of its user's tenants that left. @return whether there was a debt */
-static bool tenant_pay(struct tenants *ts, struct tenant *t, uint64_t now)
-{
-	uint64_t owes = t->owes_ns;
-
-	t->owes_ns = 0;
-	return owes && now - t->came_ns <= LINGER_NS &&
-	       !hes_fair_queue_charge(ts->turns[t->gpu].queue, t->queue, owes, 0, NULL);
-}
-
-uint32_t tenants_next(struct tenants *ts, uint32_t gpu, struct hes_fair_turn *turn, uint64_t now)
+uint32_t tenants_next(const struct tenants *ts, uint32_t gpu, struct hes_fair_turn *turn)
 {
 	const struct turns *u = &ts->turns[gpu];
 
-	while (hes_fair_queue_pick(u->queue, turn))
-		if (!tenant_pay(ts, &ts->v[u->by_queue[turn->tenant]], now))
-			return u->by_queue[turn->tenant];
-	return NONE;
+	return hes_fair_queue_pick(u->queue, turn) ? u->by_queue[turn->tenant] : NONE;
 }
 
 /* --- coming and going --- */
@@ -317,10 +274,10 @@ static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint
 	for (size_t i = 0; i < ARBITER_MAX_PER_USER; i++)
 		t->by_stream[i] = NONE;
 	spec = tenant_spec(t);
-	rc = hes_fair_queue_add(u->queue, &spec, ts->c->per_user, &t->queue, NULL);
+	rc = hes_fair_queue_add_of(u->queue, uid, &spec, ts->c->per_user, &t->queue, NULL);
 	if (rc)
 		return rc;
-	t->owes_ns = user_debt(ts, uid, gpu);
+	hes_fair_queue_set_user(u->queue, uid, user_weight(ts->users, uid, now), NULL);
 	t->used = true;
 	u->by_queue[t->queue] = (uint32_t)(t - ts->v);
 	power_look_up(ts, t);
@@ -388,6 +345,15 @@ void tenant_set_weight(struct tenants *ts, struct tenant *t, double weight)
 	t->weight = weight;
 	t->weight_set = true;
 	tenant_change(ts, t);
+}
+
+void tenants_set_user(struct tenants *ts, uint32_t gpu, uint32_t uid, double weight)
+{
+	for (uint32_t i = 0; i < ts->n; i++)
+		if (ts->v[i].used && ts->v[i].gpu == gpu && ts->v[i].uid == uid) {
+			hes_fair_queue_set_user(ts->turns[gpu].queue, uid, weight, NULL);
+			return;
+		}
 }
 
 void tenants_set_phi(struct tenants *ts, uint32_t gpu, double phi)

@@ -3,7 +3,7 @@
  *
  * A tenant is added at its first connection, and remembered for a while after the last. It keeps
  * its place in the run queue, so that a new connection does not clear its debt. A new name does not
- * either: a new tenant gets the largest debt of its user's tenants that left in the last minute.
+ * either: the queue remembers what users owe to others.
  *
  * Before a call that changes powers, weights or phi, what the lease that runs has used must be
  * charged: slices change with it.
@@ -16,6 +16,7 @@
 #include "arbiter/powers.h"
 #include "arbiter/readings.h"
 #include "arbiter/sums.h"
+#include "arbiter/users.h"
 
 struct tenant {
 	bool used;
@@ -30,7 +31,6 @@ struct tenant {
 	struct power power;
 	uint64_t came; /* serial number: tells it from another one in the same place */
 	uint64_t came_ns, left_ns;
-	uint64_t owes_ns; /* of tenants of its user that went: charged before its first lease */
 	struct sums sums;
 
 	/* leases.c */
@@ -55,6 +55,7 @@ struct tenants {
 	const struct arbiter_config *c;
 	const struct arbiter_out *out;
 	const struct connections *connections;
+	struct users *users;
 	struct tenant *v;
 	uint32_t n;          /* places */
 	struct turns *turns; /* [c->n_gpus] */
@@ -63,7 +64,8 @@ struct tenants {
 
 /** @return 0; -ENOMEM. Free it in any case. */
 int tenants_create(struct tenants *ts, const struct arbiter_config *c,
-		   const struct arbiter_out *out, const struct connections *cs, uint32_t n);
+		   const struct arbiter_out *out, const struct connections *cs, struct users *us,
+		   uint32_t n);
 void tenants_free(struct tenants *ts);
 /** The connection becomes one of a tenant. @return its index; NONE: no room or no memory */
 uint32_t tenant_join(struct tenants *ts, uint32_t id, struct connection *c, uint32_t gpu,
@@ -76,8 +78,10 @@ void tenants_sweep(struct tenants *ts, uint64_t now);
 void tenants_keep(struct tenants *ts);
 
 /** @return the tenant whose turn it is; NONE: none has work */
-uint32_t tenants_next(struct tenants *ts, uint32_t gpu, struct hes_fair_turn *turn, uint64_t now);
+uint32_t tenants_next(const struct tenants *ts, uint32_t gpu, struct hes_fair_turn *turn);
 void tenant_set_weight(struct tenants *ts, struct tenant *t, double weight);
+/** The weight of a user that has tenants there. */
+void tenants_set_user(struct tenants *ts, uint32_t gpu, uint32_t uid, double weight);
 void tenants_set_phi(struct tenants *ts, uint32_t gpu, double phi);
 /** @return whether clocks are set on the GPU and one of its tenants has one */
 bool tenants_request_clock(const struct tenants *ts, uint32_t gpu);

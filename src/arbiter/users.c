@@ -13,6 +13,8 @@
 int users_create(struct users *us, const struct arbiter_config *c, uint32_t n)
 {
 	*us = (struct users){ c, calloc(n, sizeof(*us->v)), n };
+	for (size_t i = 0; us->v && i < c->n_user_weights; i++)
+		user_set_weight(us, c->user_weights[i].uid, c->user_weights[i].weight, 0);
 	return us->v ? 0 : -ENOMEM;
 }
 
@@ -52,13 +54,14 @@ static struct user *user_find(struct users *us, uint32_t uid, uint64_t now)
 			user_refill(us, u, now);
 			return u;
 		}
-		if (!u->used ||
-		    (!u->n && (!place || (place->used && u->counted_ns < place->counted_ns))))
+		if (!u->used || (!u->n && !u->weight_set &&
+				 (!place || (place->used && u->counted_ns < place->counted_ns))))
 			place = place && !place->used ? place : u;
 	}
 	if (place)
 		*place = (struct user){ .used = true,
 					.uid = uid,
+					.weight = 1,
 					.profilings = user_profilings(us, uid),
 					.counted_ns = now };
 	return place;
@@ -69,6 +72,24 @@ uint32_t user_connections(struct users *us, uint32_t uid, uint64_t now)
 	const struct user *u = user_find(us, uid, now);
 
 	return u ? u->n : UINT32_MAX;
+}
+
+double user_weight(struct users *us, uint32_t uid, uint64_t now)
+{
+	const struct user *u = user_find(us, uid, now);
+
+	return u ? u->weight : 1;
+}
+
+int user_set_weight(struct users *us, uint32_t uid, double weight, uint64_t now)
+{
+	struct user *u = user_find(us, uid, now);
+
+	if (!u)
+		return -ENOMEM;
+	u->weight = weight;
+	u->weight_set = true;
+	return 0;
 }
 
 void user_connect(struct users *us, uint32_t uid, uint64_t now)

@@ -1,7 +1,9 @@
 /*
- * users.h - the users of an arbiter: how many connections each has, and whom it trusts.
+ * users.h - the users of an arbiter: how many connections each has, which weight, and whom it
+ * trusts.
  *
- * A user without connections is remembered until its place is needed.
+ * A user without connections is remembered until its place is needed; one whose weight was set, for
+ * ever.
  */
 #ifndef HES_ARBITER_USERS_H
 #define HES_ARBITER_USERS_H
@@ -11,6 +13,8 @@
 struct user {
 	bool used;
 	uint32_t uid, n;   /* n: connections */
+	double weight;     /* among users */
+	bool weight_set;   /* by the administrator */
 	double profilings; /* that it may start; one more after a while */
 	uint64_t counted_ns;
 };
@@ -32,6 +36,9 @@ bool user_is_trusted(const struct users *us, uint32_t uid);
 uint32_t user_connections(struct users *us, uint32_t uid, uint64_t now);
 void user_connect(struct users *us, uint32_t uid, uint64_t now);
 void user_disconnect(struct users *us, uint32_t uid, uint64_t now);
+double user_weight(struct users *us, uint32_t uid, uint64_t now);
+/** @return 0; -ENOMEM there is no place */
+int user_set_weight(struct users *us, uint32_t uid, double weight, uint64_t now);
 /** @return whether the user may start another profiling lease now */
 bool user_may_profile(struct users *us, uint32_t uid, uint64_t now);
 void user_profile(struct users *us, uint32_t uid, uint64_t now);

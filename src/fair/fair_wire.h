@@ -129,12 +129,12 @@ struct fair_status {
 	struct fair_head head;
 };
 
-/** Change phi of a GPU, or the weight of a tenant. NaN: leave it. */
+/** Change phi of a GPU, or the weight of a tenant or a user. NaN: leave it. */
 struct fair_set {
 	struct fair_head head;
 	uint8_t gpu[16]; /* all 0: every GPU */
 	double phi;
-	double weight; /* of @tenant */
+	double weight; /* of @tenant; without one, of the user @uid on all GPUs */
 	uint32_t uid;  /* its user; FAIR_ANY_USER: the only one that has a tenant of that name */
 	uint32_t zero;
 	char tenant[FAIR_NAME_MAX]; /* "": none */
@@ -181,6 +181,7 @@ struct fair_tenant_row {
 	uint32_t clock_mhz;    /* requested; 0: none */
 	uint32_t power_source; /* enum fair_power_source */
 	double weight;
+	double user_weight;
 	double power_w;
 	uint64_t slice_ns; /* 0: without work */
 	uint64_t time_ns;  /* since it came */

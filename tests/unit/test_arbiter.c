@@ -324,6 +324,72 @@ TEST(a_new_name_does_not_clear_the_debt_of_its_user)
 	bench_close(&b);
 }
 
+static void add_users_of_1_and_64_names(bool hang)
+{
+	bench_add(&b, "one", 1, 200);
+	b.c[0].uid = 1001;
+	for (uint32_t i = 1; i <= 64; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "name%u", i);
+		bench_add(&b, name, 1, 200);
+		b.c[i].uid = 1002;
+		b.c[i].hangs = hang;
+	}
+}
+
+/* Also where they never release, so that each lease lasts as long as the patience. */
+TEST(a_user_with_64_names_has_half_of_the_time)
+{
+	for (int hang = 0; hang < 2; hang++) {
+		uint64_t one, all;
+
+		bench_open(&b, NULL, 10);
+		add_users_of_1_and_64_names(hang);
+		bench_run(&b, 100 * BENCH_SECOND);
+		bench_status(&b);
+		one = bench_row(&b, "one")->time_ns;
+		all = b.gpu.used_ns;
+		print_message("# one name: %.4f of the time\n", (double)one / (double)all);
+		assert_true(fabs((double)one / (double)all - 0.5) < 0.02);
+		bench_close(&b);
+	}
+}
+
+TEST(users_have_the_weights_that_the_administrator_sets)
+{
+	const struct arbiter_user_weight weights[] = { { 1001, 3 } };
+	struct arbiter_config c = bench_config();
+	const double slices[] = { 3, 0.5, 0.5 };
+
+	c.user_weights = weights;
+	c.n_user_weights = 1;
+	bench_open(&b, &c, 10);
+	bench_add(&b, "one", 1, 200);
+	bench_add(&b, "two", 1, 200);
+	bench_add(&b, "three", 1, 200);
+	b.c[0].uid = 1001;
+	bench_run(&b, 20 * BENCH_SECOND);
+	shares_are(slices, 3, 0.02);
+	b.set_uid = 1001;
+	assert_int_equal(bench_set(&b, 1001, NAN, "", 9), -EPERM);
+	assert_int_equal(bench_set(&b, 0, NAN, "", 0), -EINVAL);
+	assert_int_equal(bench_set(&b, 0, NAN, "", 1), 0);
+	b.set_uid = 1000;
+	assert_int_equal(bench_set(&b, 0, NAN, "", 1. / 3), 0);
+	bench_run(&b, BENCH_SECOND);
+	for (uint32_t i = 0; i < 3; i++)
+		bench_take_used(&b, i);
+	bench_run(&b, 20 * BENCH_SECOND);
+	shares_are(slices, 3, 0.02);
+	bench_status(&b);
+	assert_true(bench_row(&b, "one")->user_weight == 1);
+	assert_true(fabs(bench_row(&b, "two")->user_weight - 1. / 3) < 1e-15);
+	/* Time and energy are divided by the weights of users and tenants. */
+	assert_true(b.gpu.fairness_system > 0.9);
+	bench_close(&b);
+}
+
 TEST(other_users_have_weights_up_to_a_bound)
 {
 	struct arbiter_config c = bench_config();
