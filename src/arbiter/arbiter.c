@@ -254,6 +254,8 @@ static void gpus_set_phi(struct arbiter *a, uint32_t gpu, double phi, uint64_t n
 static int set_user_weight(struct arbiter *a, const struct fair_set *s, uint64_t now,
 			   struct hes_err *err)
 {
+	if (s->uid == FAIR_ANY_USER)
+		return hes_fail(err, -EINVAL, "a weight, but no tenant and no user");
 	if (weight_check(s->weight, err))
 		return -EINVAL;
 	if (user_set_weight(&a->users, s->uid, s->weight, now))
@@ -282,8 +284,7 @@ static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, ui
 		return -EINVAL;
 	if (*s->tenant && set_check_user(a, gpu, s, err))
 		return err->code;
-	if (!*s->tenant && !isnan(s->weight) && s->uid != FAIR_ANY_USER &&
-	    set_user_weight(a, s, now, err))
+	if (!*s->tenant && !isnan(s->weight) && set_user_weight(a, s, now, err))
 		return err->code;
 	if (*s->tenant)
 		tenants_set_weight(a, gpu, s, now);

@@ -256,6 +256,9 @@ in_lab() {
 		heshare fair set --tenant heavy --weight 3 2>&1
 		heshare fair set --tenant heavy --weight 3 --user nobody
 		heshare fair top --json | jq -c '.gpus[0].tenants | map([.uid, .weight]) | sort'
+		heshare fair set --user nobody --weight 4
+		heshare fair top --json | jq -c '.gpus[0].users | map([.uid, .weight]) | sort'
+		heshare fair top | grep -A 2 "^ *uid"
 		kill $arbiter; wait $arbiter
 		serve --allow @root
 		setpriv --reuid 65534 --regid 65534 --groups 0 heshare fair top >top.txt && echo seen
@@ -268,7 +271,10 @@ in_lab() {
 	[ "${lines[*]:2:2}" = "true true" ]
 	[ "${lines[4]}" = \
 		'heshare fair set: tenants "heavy" of users 65534, 0: say whose by --user' ]
-	[ "${lines[*]:5}" = "[[0,1],[65534,3]] seen rc=2" ]
+	[ "${lines[*]:5:2}" = "[[0,1],[65534,3]] [[0,1],[65534,4]]" ]
+	[[ "${lines[7]}" =~ uid.*procs.*weight.*slice ]]
+	[[ " ${lines[8]} ${lines[9]}" =~ " 65534 "\ *"0 "\ *"4 ".*" 0 "\ *"0 "\ *"1 " ]]
+	[ "${lines[*]:10}" = "seen rc=2" ]
 	[[ "${stderr_lines[0]}" == *"(Permission denied)"* ]]
 	[ "${stderr_lines[1]}" = \
 		"heshare fair top: this user may not use the arbiter; its --allow says who may" ]
@@ -403,10 +409,15 @@ true" ]
 	refused '--quantum: it is at least 1us, and no longer than --interval' serve --interval \
 		1ms --quantum 2ms
 	refused "--patience: 0 is outside 0.001 to 3600" serve --patience 0
-	refused "nothing to set; give --phi PHI, or --tenant NAME --weight W" set
-	refused "--tenant NAME and --weight W go together" set --tenant a
-	refused "--user tells whose tenant is meant; give --tenant NAME too" set --phi 0.5 \
-		--user root
+	refused "nothing to set; give --phi PHI, or --weight W with --tenant NAME or --user USER" set
+	for with in "--tenant a" "--user root" "--weight 2" "--phi 0.5 --user root"; do
+		refused "--weight W goes with --tenant NAME or --user USER, and they with it" set $with
+	done
+	refused "--gpus: the weight of a user is that on all GPUs; leave it out" set --user root \
+		--weight 2 --gpus 0
+	refused '--user-weight: there is no user "no-such-user"' serve --user-weight no-such-user=1
+	refused '--user-weight: "root" is not USER=W' serve --user-weight nobody=1,root
+	refused "--user-weight: 0 is outside 1e-06 to 1e+06" serve --user-weight root=0
 	refused '--user: there is no user "no-such-user"' set --tenant a --weight 1 --user \
 		no-such-user
 	refused "--max-weight: 0 is outside 1e-06 to 1e+06" serve --max-weight 0

@@ -371,6 +371,7 @@ TEST(users_have_the_weights_that_the_administrator_sets)
 	b.c[0].uid = 1001;
 	bench_run(&b, 20 * BENCH_SECOND);
 	shares_are(slices, 3, 0.02);
+	assert_int_equal(bench_set(&b, 0, NAN, "", 9), -EINVAL);
 	b.set_uid = 1001;
 	assert_int_equal(bench_set(&b, 1001, NAN, "", 9), -EPERM);
 	assert_int_equal(bench_set(&b, 0, NAN, "", 0), -EINVAL);

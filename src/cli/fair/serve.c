@@ -5,7 +5,6 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "cli/fair/time_option.h"
+#include "cli/fair/user_option.h"
 #include "cli/inputs/inputs.h"
 
 #define KEPT        16 /* connections for root and the arbiter's user, besides those of all */
@@ -37,7 +37,7 @@
 struct serve_opts {
 	const char *interval, *quantum; /* times */
 	double phi, patience, profile_for, max_weight;
-	const char *policy, *gpus, *allow, *socket, *store, *catalogue;
+	const char *policy, *gpus, *allow, *user_weight, *socket, *store, *catalogue;
 	bool no_clocks, json;
 };
 
@@ -59,9 +59,12 @@ static const struct opt serve_opts[] = {
 		  "all" },
 	{ .name = "allow", .kind = OPT_TEXT, AT(allow), .arg = "LIST",
 	  .help = "who may connect besides root and this user: USER or @GROUP, with commas" },
+	{ .name = "user-weight", .kind = OPT_TEXT, AT(user_weight), .arg = "LIST",
+	  .help = "weights of users: USER=W, with commas; 1 without" },
 	{ .name = "max-weight", .kind = OPT_DOUBLE, AT(max_weight), .arg = "W", .def = "1",
 	  .min = HES_FAIR_MIN_NUMBER, .max = HES_FAIR_MAX_NUMBER,
-	  .help = "highest weight that users may request; root, this user and set may exceed it" },
+	  .help = "highest weight that users may request for a tenant; root, this user and set may "
+		  "exceed it" },
 	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience), .arg = "S", .def = "2",
 	  .min = 0.001, .max = 3600,
 	  .help = "take the GPU from a tenant that does not release it, after this time, seconds" },
@@ -294,9 +297,8 @@ struct serve_allow {
 
 static int allow_one(struct serve_allow *s, const char *name, struct hes_err *err)
 {
-	const struct passwd *user;
 	const struct group *group;
-	uint32_t number;
+	uint32_t uid;
 
 	if (s->a.n_users == MAX_ALLOWED || s->a.n_groups == MAX_ALLOWED)
 		return hes_fail(err, -EINVAL, "--allow: more than %d names; make a group of them",
@@ -309,12 +311,11 @@ static int allow_one(struct serve_allow *s, const char *name, struct hes_err *er
 		s->groups[s->a.n_groups++] = group->gr_gid;
 		return 0;
 	}
-	user = getpwnam(name);
-	if (!user && hes_parse_u32("--allow", name, 0, UINT32_MAX - 1, &number, NULL))
+	if (fair_user_parse("--allow", name, &uid, NULL))
 		return hes_fail(err, -EINVAL,
 				"--allow: there is no user \"%.60s\"; a group is written @GROUP",
 				name);
-	s->users[s->a.n_users++] = user ? user->pw_uid : number;
+	s->users[s->a.n_users++] = uid;
 	return 0;
 }
 
@@ -372,6 +373,7 @@ static int serve_run(const void *opts, int n_args, char **args)
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
 	const struct serve_opts *o = opts;
 	struct serve_allow allow = { .a = { .n_users = 0 } };
+	struct arbiter_user_weight weights[FAIR_MAX_WEIGHTS];
 	struct serve_log log = { .json = o->json };
 	struct fair_arbiter_request q = {
 		.app = cli_app(),
@@ -393,11 +395,15 @@ static int serve_run(const void *opts, int n_args, char **args)
 	(void)args;
 	if (!rc)
 		rc = allow_parse(o->allow, &allow, &err);
+	if (!rc)
+		rc = fair_user_weights_parse("--user-weight", o->user_weight, weights,
+					     &q.config.arbiter.n_user_weights, &err);
 	if (rc) {
 		cli_fail("fair serve", &err);
 		return 2;
 	}
 	q.config.allow = allow.a;
+	q.config.arbiter.user_weights = weights;
 	/* Who reads the events may go away before the arbiter does. */
 	signal(SIGPIPE, SIG_IGN);
 	rc = fair_arbiter_run(&q, &err);

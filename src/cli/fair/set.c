@@ -1,10 +1,9 @@
 /*
- * set.c - `heshare fair set`: change phi or the weight of a tenant of a running arbiter; see
- * fair.h.
+ * set.c - `heshare fair set`: change phi, or the weight of a tenant or user, of a running arbiter;
+ * see fair.h.
  */
 #include <errno.h>
 #include <math.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
+#include "cli/fair/user_option.h"
 #include "app/fair_client.h"
 #include "app/gpus_chosen.h"
 #include "app/gpus_visible.h"
@@ -33,9 +33,11 @@ static const struct opt set_opts[] = {
 	{ .name = "tenant", .kind = OPT_TEXT, AT(tenant), .arg = "NAME",
 	  .help = "the tenant whose weight is set" },
 	{ .name = "weight", .kind = OPT_TEXT, AT(weight), .arg = "W",
-	  .help = "weight of the tenant" },
+	  .help = "weight of the tenant among those of its user; without --tenant, weight of the "
+		  "user" },
 	{ .name = "user", .kind = OPT_TEXT, AT(user), .arg = "USER",
-	  .help = "user name or number, if several users have a tenant of this name" },
+	  .help = "user name or number: whose weight is set, or whose tenant, if several users "
+		  "have one of this name" },
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "GPU",
 	  .help = "one GPU of the arbiter: index, UUID or PCI address; without it, all" },
 	FAIR_SOCKET_OPT(offsetof(struct set_opts, socket)),
@@ -64,27 +66,22 @@ static int gpu_parse(const char *name, uint8_t out[16], struct hes_err *err)
 	return rc;
 }
 
-static int user_parse(const char *name, uint32_t *uid, struct hes_err *err)
-{
-	const struct passwd *user = getpwnam(name);
-
-	if (user)
-		*uid = user->pw_uid;
-	else if (hes_parse_u32("--user", name, 0, FAIR_ANY_USER - 1, uid, NULL))
-		return hes_fail(err, -EINVAL, "--user: there is no user \"%.60s\"", name);
-	return 0;
-}
-
 static int message_make(const struct set_opts *o, struct fair_set *s, struct hes_err *err)
 {
 	s->phi = o->phi_given ? o->phi : NAN;
 	s->weight = NAN;
 	s->uid = FAIR_ANY_USER;
-	if (!o->phi_given && !o->tenant)
+	if (!o->phi_given && !o->tenant && !o->user && !o->weight)
 		return hes_fail(err, -EINVAL,
-				"nothing to set; give --phi PHI, or --tenant NAME --weight W");
-	if (!o->tenant != !o->weight)
-		return hes_fail(err, -EINVAL, "--tenant NAME and --weight W go together");
+				"nothing to set; give --phi PHI, or --weight W with --tenant NAME "
+				"or --user USER");
+	if (!(o->tenant || o->user) != !o->weight)
+		return hes_fail(err, -EINVAL,
+				"--weight W goes with --tenant NAME or --user USER, and they with "
+				"it");
+	if (o->gpus && o->user && !o->tenant)
+		return hes_fail(err, -EINVAL,
+				"--gpus: the weight of a user is that on all GPUs; leave it out");
 	if (o->tenant && (!*o->tenant || strlen(o->tenant) >= sizeof(s->tenant)))
 		return hes_fail(err, -EINVAL, "--tenant: a name has 1 to %zu bytes",
 				sizeof(s->tenant) - 1);
@@ -93,10 +90,7 @@ static int message_make(const struct set_opts *o, struct fair_set *s, struct hes
 	if (o->weight && hes_parse_double("--weight", o->weight, HES_FAIR_MIN_NUMBER,
 					  HES_FAIR_MAX_NUMBER, &s->weight, err))
 		return err->code;
-	if (o->user && !o->tenant)
-		return hes_fail(err, -EINVAL,
-				"--user tells whose tenant is meant; give --tenant NAME too");
-	if (o->user && user_parse(o->user, &s->uid, err))
+	if (o->user && fair_user_parse("--user", o->user, &s->uid, err))
 		return err->code;
 	return o->gpus ? gpu_parse(o->gpus, s->gpu, err) : 0;
 }
@@ -139,11 +133,11 @@ static int set_run(const void *opts, int n_args, char **args)
 const struct command cmd_fair_set = {
 	.name = "fair set",
 	.args = "",
-	.summary = "change phi, or the weight of a tenant",
-	.text = "Changes phi, or the weight of a tenant, of an arbiter that serves. For root and "
-		"the "
-		"arbiter's user.",
-	.example = "  heshare fair set --tenant alice --weight 2",
+	.summary = "change phi, or the weight of a tenant or user",
+	.text = "Changes phi, or the weight of a tenant or user, of an arbiter that serves. For "
+		"root and the arbiter's user.",
+	.example = "  heshare fair set --tenant train --weight 2\n"
+		   "  heshare fair set --user alice --weight 2",
 	.opts = set_opts,
 	.opts_size = sizeof(struct set_opts),
 	.run = set_run,

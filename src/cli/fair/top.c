@@ -115,6 +115,37 @@ static struct shares shares_of(const struct view *v, const struct fair_gpu *g)
 	return s;
 }
 
+/* Sums of a user's tenants. */
+static struct fair_tenant_row user_sums(const struct view *v, const struct fair_gpu *g,
+					const struct fair_tenant_row *one)
+{
+	struct fair_tenant_row sum = { .uid = one->uid, .user_weight = one->user_weight };
+
+	for (size_t i = 0; i < v->n_rows; i++) {
+		const struct fair_tenant_row *r = &v->rows[i];
+
+		if (!row_is_of(r, g) || r->uid != one->uid)
+			continue;
+		sum.processes += r->processes;
+		sum.slice_ns += r->slice_ns;
+		sum.recent_ns += r->recent_ns;
+		sum.recent_j += r->recent_j;
+		sum.time_ns += r->time_ns;
+		sum.energy_j += r->energy_j;
+	}
+	return sum;
+}
+
+static bool row_is_first_of_user(const struct view *v, const struct fair_gpu *g, size_t row)
+{
+	if (!row_is_of(&v->rows[row], g))
+		return false;
+	for (size_t i = 0; i < row; i++)
+		if (row_is_of(&v->rows[i], g) && v->rows[i].uid == v->rows[row].uid)
+			return false;
+	return true;
+}
+
 static double percent(double part, double whole)
 {
 	return whole > 0 ? 100 * part / whole : 0;
@@ -163,6 +194,44 @@ static struct table tenants_table(const struct view *v, const struct fair_gpu *g
 	return t;
 }
 
+static void user_row(struct table *t, const struct fair_tenant_row *r, const struct shares *all)
+{
+	char slice[32];
+
+	snprintf(slice, sizeof(slice), "%.1f", (double)r->slice_ns * 1e-6);
+	const struct cell row[] = {
+		cell_key(cell_count("uid", "uid", r->uid)),
+		cell_count("processes", "procs", r->processes),
+		cell_real("weight", "weight", -4, r->user_weight),
+		cell_shown(cell_real("slice_s", "slice ms", 0, (double)r->slice_ns * 1e-9), slice),
+		cell_real("recent_time_pct", "time %", 1,
+			  percent((double)r->recent_ns, all->recent_ns)),
+		cell_real("recent_energy_pct", "energy %", 1, percent(r->recent_j, all->recent_j)),
+		cell_real("time_s", "total s", 1, (double)r->time_ns * 1e-9),
+		cell_real("energy_j", "total J", 0, r->energy_j),
+		cell_real("time_pct", NULL, 1, percent((double)r->time_ns, all->time_ns)),
+		cell_real("energy_pct", NULL, 1, percent(r->energy_j, all->energy_j)),
+	};
+
+	TABLE_ROW(t, row);
+}
+
+static struct table users_table(const struct view *v, const struct fair_gpu *g, size_t *n)
+{
+	const struct shares all = shares_of(v, g);
+	struct table t = { 0 };
+
+	*n = 0;
+	for (size_t i = 0; i < v->n_rows; i++)
+		if (row_is_first_of_user(v, g, i)) {
+			const struct fair_tenant_row sum = user_sums(v, g, &v->rows[i]);
+
+			user_row(&t, &sum, &all);
+			++*n;
+		}
+	return t;
+}
+
 static json_t *fairness_json(double time, double energy, double system)
 {
 	return json_pack("{s:f, s:f, s:f}", "time", time, "energy", energy, "system", system);
@@ -170,12 +239,14 @@ static json_t *fairness_json(double time, double energy, double system)
 
 static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 {
-	struct table tenants = tenants_table(v, g);
+	size_t n_users;
+	struct table tenants = tenants_table(v, g), users = users_table(v, g, &n_users);
 	char uuid[48];
 
 	uuid_format(g->gpu, uuid);
 	return json_pack(
-		"{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:s, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:s, s:o, s:o, s:o, "
+		"s:o}",
 		"uuid", uuid, "name", g->name, "policy", g->policy, "phi", g->phi, "phi_fair",
 		g->phi_fair, "interval_s", (double)g->interval_ns * 1e-9, "age_s",
 		(double)g->age_ns * 1e-9, "wanted_s", (double)g->wanted_ns * 1e-9, "used_s",
@@ -184,8 +255,8 @@ static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 		cli_json_maybe(isfinite(g->energy_j), g->energy_j), "power_source",
 		word(sources, N(sources), g->power_source), "fairness_recent",
 		fairness_json(g->fairness_time, g->fairness_energy, g->fairness_system), "fairness",
-		fairness_json(g->total_time, g->total_energy, g->total_system), "tenants",
-		table_json(&tenants));
+		fairness_json(g->total_time, g->total_energy, g->total_system), "users",
+		table_json(&users), "tenants", table_json(&tenants));
 }
 
 static int view_print_json(const struct view *v)
@@ -199,7 +270,8 @@ static int view_print_json(const struct view *v)
 
 static void gpu_print(const struct view *v, const struct fair_gpu *g)
 {
-	struct table tenants = tenants_table(v, g);
+	size_t n_users;
+	struct table tenants = tenants_table(v, g), users = users_table(v, g, &n_users);
 	char uuid[48];
 
 	uuid_format(g->gpu, uuid);
@@ -216,6 +288,10 @@ static void gpu_print(const struct view *v, const struct fair_gpu *g)
 	       g->fairness_time, g->fairness_energy, g->fairness_system, g->total_time,
 	       g->total_energy, g->total_system);
 	cli_print_table(&tenants, stdout, 2);
+	if (n_users > 1)
+		cli_print_table(&users, stdout, 2);
+	else
+		table_free(&users);
 }
 
 static int view_print(const struct view *v, bool json)
