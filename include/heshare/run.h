@@ -45,10 +45,7 @@ struct hes_run_now {
 	size_t n_waiting;
 	const struct hes_running *running; /* by GPU; ends and parts left as they are seen */
 	size_t n_running;
-	const bool *usable;             /* one a GPU of the fleet: whether jobs may start there */
-	const struct hes_plan *staying; /* of a request with waiting_stay: jobs that wait and stay
-					   where they are */
-	bool open;                      /* the same: no queue has barriers */
+	const bool *usable; /* one a GPU of the fleet: whether jobs may start there */
 };
 
 /**
@@ -105,8 +102,7 @@ struct hes_run_request {
 	hes_run_replan_fn *replan; /* called when jobs were added, differ from the plan or lost
 				      their GPU, and at --resume; NULL: never */
 	void *replan_ctx;
-	bool waiting_stay; /* replan places only jobs that were added; others stay where the plan
-			      has them */
+	bool waiting_stay; /* jobs stay where the plan has them, until jobs are added */
 	struct hes_run_listener listener;
 };
 

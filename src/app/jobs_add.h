@@ -2,7 +2,7 @@
  * jobs_add.h - add the jobs of a file to a run that goes on, or is interrupted: options in, rows of
  * its journal out.
  *
- * The run places them (jobs_added.h, planner.h). They are on the disk before the runner is waited
+ * The run plans them (planner.h). They are on the disk before the runner is waited
  * for: it takes them within a second, or at --resume. The caller closes what it added, also after a
  * failure.
  */

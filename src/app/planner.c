@@ -12,7 +12,6 @@
 
 #include "app/catalogue.h"
 #include "app/jobs_load.h"
-#include "app/jobs_added.h"
 #include "app/plan_request.h"
 #include "base/clock.h"
 #include "base/num.h"
@@ -333,36 +332,7 @@ static size_t count_known(const struct hes_app_planner *p, const struct hes_run_
 	return n;
 }
 
-int hes_app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
-		       struct hes_err *err)
-{
-	struct hes_app_planner *p = ctx;
-	struct hes_request r;
-	size_t n_known;
-	int rc = 0;
-
-	if (count_known(p, now) < now->n_waiting)
-		rc = refresh_known(p, now->jobs, err);
-	if (rc)
-		return rc;
-	n_known = count_known(p, now);
-	r = request_of(p, now->jobs);
-	r.waiting = now->waiting;
-	r.n_waiting = now->n_waiting;
-	r.running = now->running;
-	r.n_running = now->n_running;
-	r.now_us = now->now_us;
-	r.budget = app_replan_budget(p->policy, n_known, p->fleet->n);
-	if (!r.budget)
-		return hes_fail(err, -E2BIG, "planning %zu jobs again would take too long",
-				n_known);
-	rc = app_plan_around(p->policy, &r, &p->known, now->usable, out, NULL, err);
-	if (!rc)
-		plan_errors(p, now->jobs, out);
-	return rc;
-}
-
-/* --- jobs that are added to a run of a plan --- */
+/* --- again, in a run of a plan --- */
 
 void hes_app_planner_keep(struct hes_app_planner *p, const struct hes_plan *plan,
 			  struct hes_fleet *fleet, const char *catalogue)
@@ -373,6 +343,7 @@ void hes_app_planner_keep(struct hes_app_planner *p, const struct hes_plan *plan
 	p->policy = policy_program_is(plan->policy) ? NULL : hes_policy_find(plan->policy, NULL);
 	p->prefer = plan->prefer;
 	p->seed = plan->seed;
+	p->power_cap_mw = plan->power_cap_mw;
 }
 
 static void own_free(struct hes_app_planner *p)
@@ -430,22 +401,39 @@ static int own_load(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes
 	return rc;
 }
 
-int hes_app_plan_added(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
+int hes_app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
 		       struct hes_err *err)
 {
 	struct hes_app_planner *p = ctx;
 	struct hes_request r;
+	size_t n_known;
 	int rc = 0;
 
-	if (!p->own.n)
+	if (p->plan && !p->own.n)
 		rc = own_load(p, now->jobs, err);
 	else if (count_known(p, now) < now->n_waiting)
 		rc = refresh_known(p, now->jobs, err);
 	if (rc)
 		return rc;
-	hes_jobs_take_measured(now->jobs, &p->measured);
+	if (!p->policy)
+		return hes_fail(err, -ENOTSUP, "the plan is that of a program, which plans once");
+	if (p->plan)
+		hes_jobs_take_measured(now->jobs, &p->measured);
+	n_known = count_known(p, now);
 	r = request_of(p, now->jobs);
-	return jobs_added_plan(p->policy, &r, &p->known, now, out, err);
+	r.waiting = now->waiting;
+	r.n_waiting = now->n_waiting;
+	r.running = now->running;
+	r.n_running = now->n_running;
+	r.now_us = now->now_us;
+	r.budget = app_replan_budget(p->policy, n_known, p->fleet->n);
+	if (!r.budget)
+		return hes_fail(err, -E2BIG, "planning %zu jobs again would take too long",
+				n_known);
+	rc = app_plan_around(p->policy, &r, &p->known, now->usable, out, NULL, err);
+	if (!rc)
+		plan_errors(p, now->jobs, out);
+	return rc;
 }
 
 const struct hes_profiles *hes_app_planner_profiles(struct hes_app_planner *p,

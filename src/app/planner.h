@@ -80,12 +80,7 @@ int hes_app_planner_resume(struct hes_app_planner *p, const struct hes_plan *pla
 void hes_app_planner_keep(struct hes_app_planner *p, const struct hes_plan *plan,
 			  struct hes_fleet *fleet, const char *catalogue);
 
-/** hes_run_replan_fn of a request with waiting_stay, after hes_app_planner_keep(); @ctx is the
- * planner. */
-int hes_app_plan_added(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
-		       struct hes_err *err);
-
-/** hes_run_replan_fn; @ctx is the planner. */
+/** hes_run_replan_fn; @ctx is the planner. A run of a plan calls hes_app_planner_keep() first. */
 int hes_app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
 		       struct hes_err *err);
 

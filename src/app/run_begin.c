@@ -378,7 +378,7 @@ void hes_app_run_request(struct hes_app_run *r, struct hes_run_request *q)
 	q->mps_folder = r->o->dry_run ? "MPS" : r->mps_folder;
 	q->user = r->user || !r->o->dry_run ? r->user : run_own_name();
 	q->takes_added = r->o->dry_run || !app_store_check_trust(r->store, r->user, NULL);
-	q->replan = r->of_jobs ? hes_app_plan_again : r->o->of_round ? NULL : hes_app_plan_added;
+	q->replan = r->o->of_round && !r->of_jobs ? NULL : hes_app_plan_again;
 	q->replan_ctx = &r->planner;
 	q->waiting_stay = !r->of_jobs;
 	if (!r->of_jobs)

@@ -403,14 +403,6 @@ static long place(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gp
 	return (long)n;
 }
 
-int hes_replan_place(struct hes_replan *s, uint32_t job, int64_t now_us, struct hes_err *err)
-{
-	size_t gpus[HES_REPLAN_TRIED];
-	long number, n = place(s, job, now_us, gpus, &number, err);
-
-	return n < 0 ? (int)n : 0;
-}
-
 int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu,
 		      struct hes_err *err)
 {

@@ -54,9 +54,6 @@ size_t hes_replan_queue(const struct hes_replan *s, size_t gpu, uint32_t *jobs, 
 int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu,
 		      struct hes_err *err);
 
-/** The same, and no other waiting job moves. */
-int hes_replan_place(struct hes_replan *s, uint32_t job, int64_t now_us, struct hes_err *err);
-
 /** Append a GPU's queue as it is now to a plan in which it is empty. @return 0; -ENOMEM; -ERANGE
  * over 300 years */
 int hes_replan_write(const struct hes_replan *s, size_t gpu, struct hes_plan *plan);

@@ -32,17 +32,15 @@ static bool replan_is_used(const struct run_replans *p)
 	return p->q->replan != NULL;
 }
 
-/* Whether the planner may choose the place of a task. */
-static bool task_moves(const struct run_replans *p, const struct run_task *t)
-{
-	return task_waits(t) && (t->unplaced || !p->q->waiting_stay);
-}
-
+/* Whether there is a job to place: in a run of a plan one that was added. */
 static bool something_moves(const struct run_replans *p)
 {
-	for (size_t i = 0; i < p->tasks->n; i++)
-		if (task_moves(p, p->tasks->v[i]))
+	for (size_t i = 0; i < p->tasks->n; i++) {
+		const struct run_task *t = p->tasks->v[i];
+
+		if (task_waits(t) && (t->unplaced || !p->q->waiting_stay))
 			return true;
+	}
 	return false;
 }
 
@@ -184,7 +182,6 @@ struct snapshot {
 	uint32_t *waiting;
 	struct hes_running *running;
 	bool *usable;
-	struct hes_plan staying;
 };
 
 static void snapshot_free(struct snapshot *s)
@@ -193,7 +190,6 @@ static void snapshot_free(struct snapshot *s)
 	free(s->waiting);
 	free(s->running);
 	free(s->usable);
-	hes_plan_finish(&s->staying);
 }
 
 static void snapshot_running(const struct run_replans *p, const struct run_gpu *g,
@@ -220,63 +216,6 @@ static void snapshot_running(const struct run_replans *p, const struct run_gpu *
 	}
 }
 
-/* A batch, or a job of an open queue, that stays: from @at on. @return how many places it has */
-static size_t snapshot_batch(const struct run_queue *q, size_t at, struct hes_batch *out)
-{
-	const uint32_t number = q->v[at].batch;
-	size_t i = at;
-
-	*out = (struct hes_batch){ 0 };
-	for (; i < q->n && q->v[i].batch == number && out->n < HES_MAX_SHARING; i++) {
-		const struct run_place *p = &q->v[i];
-		const struct run_task *t = p->task;
-
-		if (!task_waits(t) || t->unplaced)
-			continue;
-		if (!out->n)
-			*out = (struct hes_batch){
-				.unlocked = p->clock_mhz == RUN_UNLOCKED,
-				.clock_mhz = p->clock_mhz == RUN_UNLOCKED ? p->expected_mhz
-									  : p->clock_mhz,
-				.unknown = t->unknown,
-				.start_us = t->planned_start_us,
-			};
-		out->jobs[out->n++] = (struct hes_placement){
-			.job = (uint32_t)t->index,
-			.sm_pct = p->sm_pct,
-			.start_us = t->planned_start_us,
-			.end_us = t->planned_end_us,
-			.activity_mw = (uint32_t)(t->activity * 1e3),
-			.energy_mj = t->record.planned_mj,
-		};
-		out->end_us = t->planned_end_us > out->end_us ? t->planned_end_us : out->end_us;
-		out->energy_mj += t->record.planned_mj;
-	}
-	return i - at;
-}
-
-static int snapshot_staying(const struct run_replans *p, struct snapshot *s)
-{
-	int rc = hes_plan_init(&s->staying, p->gpus->fleet->n);
-
-	s->now.staying = &s->staying;
-	s->now.open = true;
-	for (size_t i = 0; i < p->gpus->n && !rc; i++) {
-		const struct run_gpu *g = &p->gpus->v[i];
-		const size_t at = run_fleet_index(p->gpus, g);
-		struct hes_batch b;
-
-		s->now.open &= !g->queue.n || g->queue.together;
-		for (size_t k = 0; k < g->queue.n && !rc;) {
-			k += snapshot_batch(&g->queue, k, &b);
-			rc = b.n ? hes_plan_append(&s->staying, at, &b) : 0;
-		}
-		s->staying.queues[at].together = g->queue.together;
-		s->staying.queues[at].shares_pct = g->queue.shares_pct;
-	}
-	return rc;
-}
-
 static int snapshot_make(struct run_replans *p, struct snapshot *s, struct hes_err *err)
 {
 	*s = (struct snapshot){
@@ -296,7 +235,7 @@ static int snapshot_make(struct run_replans *p, struct snapshot *s, struct hes_e
 	for (size_t i = 0; i < p->tasks->n; i++) {
 		p->tasks->v[i]->index = i;
 		s->jobs.v[i] = *p->tasks->v[i]->job;
-		if (task_moves(p, p->tasks->v[i]))
+		if (task_waits(p->tasks->v[i]))
 			s->waiting[s->now.n_waiting++] = (uint32_t)i;
 	}
 	for (size_t i = 0; i < p->gpus->n; i++) {
@@ -305,8 +244,6 @@ static int snapshot_make(struct run_replans *p, struct snapshot *s, struct hes_e
 		s->usable[run_fleet_index(p->gpus, g)] = run_gpu_is_usable(g);
 		snapshot_running(p, g, s);
 	}
-	if (p->q->waiting_stay && snapshot_staying(p, s))
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", p->tasks->n);
 	return 0;
 }
 

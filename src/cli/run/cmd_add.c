@@ -118,16 +118,12 @@ const struct command cmd_add = {
 	.max_args = CLI_MAX_ARGS,
 	.before = offsetof(struct add_opts, before),
 	.takes_run = true,
-	.summary = "add jobs to a run that goes on, among those that wait",
+	.summary = "add jobs to a run that goes on",
 	.text = "Hands the jobs of the file JOBS to run RUN. heshare status prints the numbers of "
 		"runs. COMMAND is for jobs without a command of their own, as for heshare run.\n\n"
-		"The run places them. A run of a jobs file plans all jobs that wait again. In a "
-		"run "
-		"of a plan, jobs that run or wait stay where they are. In a plan of joint each new "
-		"job goes to the best GPU, position, SM share and clock. In plans with batches, "
-		"the "
-		"plan's policy plans the new jobs behind those that wait. The run plans with its "
-		"own --predictor and --profiles. A job of which nothing is known runs alone.\n\n"
+		"The run plans all jobs that wait again, by its own policy, --predictor and "
+		"--profiles. Jobs that run stay where they are. A job of which nothing is known "
+		"runs alone, and so do new jobs behind the plan of a program.\n\n"
 		"The jobs are on the disk before the command returns, and it returns when the run "
 		"has taken them, within about a second. To a run that is interrupted or stopped "
 		"they are added at --resume. A run that is over takes no jobs.",
