@@ -196,10 +196,14 @@ int predict_query(const struct predict_request *q, struct predict_query *out, st
 			 ? whole
 			 : q->workload);
 	rc = query_prepare(q, out, err);
-	if (!rc)
-		hes_predict(out->known.predictor, out->gpu, &out->task, &out->setting,
-			    &out->co_runners, &out->estimate);
-	return rc;
+	if (rc)
+		return rc;
+	hes_predict(out->known.predictor, out->gpu, &out->task, &out->setting, &out->co_runners,
+		    &out->estimate);
+	/* A mean that was learnt may be a little above what the GPU keeps to. */
+	if (out->gpu->power_limit_mw && out->estimate.power_mw > out->gpu->power_limit_mw)
+		out->estimate.power_mw = out->gpu->power_limit_mw;
+	return 0;
 }
 
 void predict_query_free(struct predict_query *p)

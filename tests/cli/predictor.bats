@@ -118,6 +118,15 @@ setup_file() {
 	jq -e '.slowdown > 0.8 and .slowdown < 1.25' <<<"$output"
 }
 
+@test "a prediction keeps to the power limit, and says that it may hold the clock" {
+	at_limit=(predict resnet50 -b 32 -g T4 --share 50 --co-runners vgg16:8:50)
+	run -0 --separate-stderr "$HESHARE" "${at_limit[@]}"
+	[ "${lines[1]}" = "  clock            1590 MHz, or less where its power limit of 70 W holds it" ]
+	"$HESHARE" "${at_limit[@]}" --json | jq -e '.power_w > 66 and .power_w <= 70'
+	run -0 --separate-stderr "$HESHARE" "${at_limit[@]}" --clock 900
+	[ "${lines[1]}" = "  clock            900 MHz" ]
+}
+
 @test "unknown workloads, clocks, co-runners and foreign predictors get a sentence" {
 	run "$HESHARE" predict nonesuch
 	[ "$status" -eq 1 ]

@@ -252,7 +252,7 @@ void campaign_print_profiling(const struct hes_store_profiling *p)
 
 	printf("\nprofiling, once, in none of the rows: %s\n",
 	       p->origins ? cli_known_profiling_text(text, p)
-			  : "not measured: the profiles are those of the GPU model");
+			  : "not measured, as the profiles are those of the GPU model");
 }
 
 int campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err)

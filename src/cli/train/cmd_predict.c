@@ -108,6 +108,20 @@ static json_t *prediction_json(const struct predict_query *q, const struct hes_k
 			 "time_error", row->time_error);
 }
 
+/* A power limit holds the clock of a GPU that is not locked down. */
+static void print_setting(const struct predict_query *q)
+{
+	const struct hes_gpu_type *g = q->gpu;
+
+	printf("%s, batch size %u, on %s with %u %% of the SMs, co-runners: %u\n", q->task.workload,
+	       q->task.batch_size, g->name, q->setting.sm_pct, q->co_runners.jobs);
+	printf("  clock            %u MHz", q->setting.clock_mhz);
+	if (hes_gpu_type_is_unlocked(g, q->setting.clock_mhz))
+		printf(", or less where its power limit of %.0f W holds it",
+		       g->power_limit_mw * 1e-3);
+	putchar('\n');
+}
+
 static int print_prediction(const struct predict_query *q, bool json)
 {
 	const double coverage = hes_predictor_about(q->known.predictor)->options.coverage,
@@ -119,9 +133,7 @@ static int print_prediction(const struct predict_query *q, bool json)
 
 	if (json)
 		return cli_print_json("heshare-predict", prediction_json(q, &row, coverage));
-	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n",
-	       q->task.workload, q->task.batch_size, q->gpu->name, q->setting.sm_pct,
-	       q->setting.clock_mhz, q->co_runners.jobs);
+	print_setting(q);
 	printf("  %s     %s (%.2f times as long as alone)\n",
 	       whole ? "a whole run " : "an iteration",
 	       iteration_text(time, q->estimate.iteration_us),
