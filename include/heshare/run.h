@@ -73,6 +73,8 @@ struct hes_run_request {
 	struct hes_store *store; /* for points of jobs that run alone, and samples; NULL: they
 				    are not kept */
 	const char *folder;      /* for the jobs' output; an absolute path that exists */
+	const char *plan_next;   /* the plan's file until the run is in the journal; NULL: none */
+	const char *plan_file;   /* and its name from then on */
 	const char *mps_folder;  /* for pipes and logs of MPS; a short absolute path that exists */
 	const char *const
 		*guard; /* program and arguments that call hes_guard_serve; ends with NULL */

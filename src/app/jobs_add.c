@@ -89,7 +89,7 @@ static int added_load_plan(struct hes_app_add *a, struct hes_err *err)
 
 	snprintf(plan, sizeof(plan), "%s", a->view.run.plan);
 	if (of_jobs)
-		jobs_file_plan(&a->view.run, plan);
+		jobs_file_plan_begun(&a->view.run, plan);
 	if (!rc)
 		rc = hes_file_check_plain(plan, err);
 	if (!rc)

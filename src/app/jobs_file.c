@@ -79,6 +79,24 @@ void jobs_file_plan(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX])
 	snprintf(out, JOBS_FILE_PLAN_MAX, "%s/plan.json", run->folder);
 }
 
+void jobs_file_plan_next(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX])
+{
+	snprintf(out, JOBS_FILE_PLAN_MAX, "%s/.plan.json.next", run->folder);
+}
+
+void jobs_file_plan_begun(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX])
+{
+	char next[JOBS_FILE_PLAN_MAX];
+	struct stat st;
+
+	jobs_file_plan(run, out);
+	jobs_file_plan_next(run, next);
+	/* One that is younger than the run is of a start that came to nothing. */
+	if (!stat(next, &st) &&
+	    st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000 <= run->started_us)
+		rename(next, out);
+}
+
 /* Whether the plan in a run's folder is of another jobs file, whose run is not done. */
 static bool other_resumes(struct hes_journal *j, const struct hes_run *run,
 			  const struct hes_catalogue *c, const char *path, struct hes_run *other)
@@ -111,6 +129,7 @@ int jobs_file_save_plan(struct hes_journal *j, const struct hes_run *run,
 				hes_run_state_names[other.state]);
 	free(jobs->file);
 	jobs->file = strdup(run->plan);
+	jobs_file_plan_next(run, path);
 	return hes_plan_save(path, plan, fleet, jobs, err);
 }
 

@@ -25,11 +25,17 @@ uint64_t jobs_file_key(const char *path);
 /** Whether a run is one of a jobs file. */
 bool jobs_file_has_run(const struct hes_run *run);
 
-/** The file of a run's plan, in its folder. */
+/** The file of a run's plan, in its folder, and where it is until the run is in the journal. */
 void jobs_file_plan(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX]);
+void jobs_file_plan_next(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX]);
+
+/** The same of a run in the journal. Its plan is put in place if the runner was killed before it
+ * did so. */
+void jobs_file_plan_begun(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX]);
 
 /**
- * Write the plan of a new run into its folder, with the whole path of its jobs file.
+ * Write the plan of a new run into its folder, as the next one, with the whole path of its jobs
+ * file.
  * @return 0; -EEXIST the folder has the plan of another jobs file, whose run is not done; errors of
  * writing
  */

@@ -137,7 +137,8 @@ static int folder_open(const struct partition_run_request *q, struct partition_r
 		       struct hes_err *err)
 {
 	const bool others = !geteuid() && r->user;
-	int rc = run_folder_choose(q->logs ? q->logs : FOLDER, "", others, r->run.folder, err);
+	int rc =
+		run_folder_choose(q->logs ? q->logs : FOLDER, "", others, r->run.folder, NULL, err);
 
 	if (!rc)
 		rc = run_folder_choose_mps(r->run.folder, others, r->mps_folder, err);

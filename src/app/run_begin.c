@@ -161,7 +161,7 @@ static int load_begun(struct hes_app_run *r, struct hes_err *err)
 	int rc = hes_journal_jobs(r->journal, r->run.id, &v, &n, err);
 
 	r->fleet = &r->planned_fleet;
-	jobs_file_plan(&r->run, plan);
+	jobs_file_plan_begun(&r->run, plan);
 	if (!rc)
 		rc = hes_plan_subjects(plan, &r->catalogue, r->fleet, &planned, err);
 	if (!rc && planned.file && jobs_file_key(planned.file) != r->key)
@@ -350,7 +350,7 @@ int hes_app_run_open(struct hes_app_run *r, struct hes_err *err)
 		rc = choose_run(r, err);
 	if (!rc)
 		rc = run_folder_choose(r->resume ? r->run.folder : o->folder, o->file, others,
-				       r->run.folder, err);
+				       r->run.folder, &r->made_folder, err);
 	if (!rc && !o->on_nodes)
 		rc = run_folder_choose_mps(r->run.folder, others, r->mps_folder, err);
 	if (!rc && o->commands.progress)
@@ -375,6 +375,12 @@ void hes_app_run_request(struct hes_app_run *r, struct hes_run_request *q)
 	q->profiles = hes_app_run_measured(r);
 	q->store = r->store;
 	q->folder = r->run.folder;
+	if (r->of_jobs && !r->resume && !r->o->dry_run) {
+		jobs_file_plan_next(&r->run, r->plan_next);
+		jobs_file_plan(&r->run, r->plan_file);
+		q->plan_next = r->plan_next;
+		q->plan_file = r->plan_file;
+	}
 	q->mps_folder = r->o->dry_run ? "MPS" : r->mps_folder;
 	q->user = r->user || !r->o->dry_run ? r->user : run_own_name();
 	q->takes_added = r->o->dry_run || !app_store_check_trust(r->store, r->user, NULL);
@@ -403,8 +409,19 @@ int hes_app_run_profiling(const struct hes_app_run *r, struct hes_store_profilin
 	return hes_known_profiling(r->store, r->o->plan.profiles ? own : NULL, &r->jobs, out, err);
 }
 
+/* Of a run that did not begin, if it made them. */
+static void remove_folders(struct hes_app_run *r)
+{
+	if (r->run.id || !r->made_folder)
+		return;
+	unlink(r->plan_next);
+	rmdir(r->mps_folder);
+	rmdir(r->run.folder);
+}
+
 void hes_app_run_close(struct hes_app_run *r)
 {
+	remove_folders(r);
 	hes_profiles_free(&r->profiles);
 	hes_journal_close(r->journal);
 	hes_store_close(r->store);

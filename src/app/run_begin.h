@@ -49,6 +49,8 @@ struct hes_app_run {
 	struct hes_journal *journal;
 	struct hes_run run; /* id 0: a new one */
 	char mps_folder[PATH_MAX];
+	bool made_folder;                                                  /* that of the run */
+	char plan_next[JOBS_FILE_PLAN_MAX], plan_file[JOBS_FILE_PLAN_MAX]; /* of a jobs file */
 	const char *user; /* as whom jobs run; NULL: as this process */
 	bool of_jobs;     /* of a jobs file: it is planned here, and again while it runs */
 	bool resume;      /* an earlier run goes on */

@@ -45,7 +45,7 @@ static int check_folder(const char *name, struct hes_err *err)
 }
 
 int run_folder_choose(const char *named, const char *plan, bool others,
-		      char out[HES_JOURNAL_PATH_MAX], struct hes_err *err)
+		      char out[HES_JOURNAL_PATH_MAX], bool *made, struct hes_err *err)
 {
 	static const char *const ends[] = { ".json", ".csv", ".csv.gz", ".yaml", ".yml" };
 	size_t len = strlen(plan);
@@ -63,6 +63,8 @@ int run_folder_choose(const char *named, const char *plan, bool others,
 	else
 		snprintf(name, sizeof(name), "%.*s.run", (int)len, plan);
 	rc = others ? check_folder(name, err) : 0;
+	if (made)
+		*made = access(name, F_OK) != 0;
 	if (!rc)
 		rc = hes_folder_create(name, err);
 	if (rc)

@@ -16,10 +16,11 @@
  * @param others  root starts jobs of other users: only a folder that root alone can write and
  * replace will do
  * @param out     its name without links
+ * @param made    whether it was not there; may be NULL
  * @return 0; -EPERM others could replace it; -ENAMETOOLONG; -errno
  */
 int run_folder_choose(const char *named, const char *plan, bool others,
-		      char out[HES_JOURNAL_PATH_MAX], struct hes_err *err);
+		      char out[HES_JOURNAL_PATH_MAX], bool *made, struct hes_err *err);
 
 /** A folder for MPS, with a name that is short enough for sockets, the same for every try. @return
  * as run_folder_choose() */

@@ -236,6 +236,15 @@ static int runner_resume(struct runner *r, const struct hes_undone *repaired, st
 	return rc;
 }
 
+/* A run has its plan once it is in the journal, and until then an earlier run has its own. */
+static int keep_plan(const struct hes_run_request *q, struct hes_err *err)
+{
+	if (q->plan_next && rename(q->plan_next, q->plan_file) && errno != ENOENT)
+		return hes_fail(err, -errno, "%s: cannot get this name: %s", q->plan_file,
+				strerror(errno));
+	return 0;
+}
+
 static int runner_begin(struct runner *r, struct hes_err *err)
 {
 	bool resumed = r->log.run->id != 0;
@@ -256,6 +265,8 @@ static int runner_begin(struct runner *r, struct hes_err *err)
 	if (!rc)
 		rc = resumed ? hes_journal_take_over(r->log.journal, r->log.run, err)
 			     : note_new_run(r, err);
+	if (!rc && !resumed)
+		rc = keep_plan(r->q, err);
 	if (!rc && resumed)
 		rc = runner_resume(r, &repaired, err);
 	tell_absent_gpus(r);
@@ -325,6 +336,7 @@ static int runner_end(struct runner *r, struct hes_run_report *out, struct hes_e
 
 	for (size_t i = 0; i < r->gpus.n; i++)
 		run_close_gpu(&r->settings, &r->gpus.v[i]);
+	rmdir(r->q->mps_folder); /* unless there are logs */
 	/* GPUs that were done before the others have idled until now. */
 	for (size_t i = 0; i < r->gpus.n; i++)
 		run_account(&r->meter, &r->gpus.v[i]);

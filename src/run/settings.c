@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define VERIFY_US    3000000 /* from a lock to its reading: for clocks to settle under load */
 #define QUIT_GRACE_S 5
@@ -209,6 +210,14 @@ void run_revive_mps(struct run_settings *k, struct run_gpu *g)
 
 /* --- back --- */
 
+/* Real daemons leave logs, and these stay. */
+static void remove_empty_folders(const struct run_gpu *g)
+{
+	rmdir(g->mps.daemon.pipe_dir);
+	rmdir(g->mps.daemon.log_dir);
+	rmdir(g->mps.folder);
+}
+
 void run_close_gpu(struct run_settings *k, struct run_gpu *g)
 {
 	struct hes_err err = { 0 };
@@ -230,6 +239,8 @@ void run_close_gpu(struct run_settings *k, struct run_gpu *g)
 		/* A server whose client is stuck does not end in order. */
 		if (!g->stuck && hes_guard_mps_quit(k->guard, &g->mps.daemon, QUIT_GRACE_S, &err))
 			run_tell(k->log, "%s: its MPS daemon stays: %s", run_gpu_name(g), err.msg);
+		else if (!g->stuck)
+			remove_empty_folders(g);
 		g->mps.on = false;
 	}
 	run_account(k->meter, g);

@@ -260,6 +260,8 @@ await() {
 	jq -e '.jobs_done == 7 and .jobs_added == 3 and .state == "done" and .run == 1' out
 	[ "$(sort marks | uniq -d)" = "" ] && [ "$(wc -l <marks)" = 7 ]
 	joules_sum jobs.run/report.json
+	sqlite3 store.db 'SELECT what FROM acts' | grep 'start the MPS daemon'
+	[ ! -e jobs.run/mps ]
 	sqlite3 store.db 'SELECT what FROM acts' | grep 'planned again, because '
 	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what = 'planned again, because jobs were added'")" -ge 1 ]
 	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what = 'planned again, because the run is resumed'")" = 1 ]
@@ -311,6 +313,15 @@ await() {
 		heshare run others.csv --jobs out
 		kill -KILL $p; wait $p
 		heshare run others.csv --jobs out
+		# A start that comes to nothing leaves the run its plan, and no folder of its own.
+		cp out/plan.json before.json
+		heshare fair serve --gpus all 2>serve.log & s=$!
+		until grep -qs shared serve.log; do sleep 0.1; done
+		heshare run jobs.csv --jobs out --restart >out.txt && exit 9
+		heshare run others.csv --jobs none >out.txt && exit 9
+		kill $s; wait $s
+		cmp out/plan.json before.json || exit 9
+		[ ! -e none ] || exit 9
 		: >go
 		printf 'command\n./net.sh 4\n./net.sh 2\n./net.sh 1\n./repaired.sh 3\n' >jobs.csv
 		sed s/:/:repaired/ net.sh >repaired.sh; chmod +x repaired.sh
