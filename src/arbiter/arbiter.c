@@ -424,6 +424,12 @@ void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, cons
 	arbiter_settle(a, now);
 }
 
+void arbiter_processes(struct arbiter *a, size_t gpu, const struct arbiter_process *v, size_t n,
+		       uint64_t now)
+{
+	gpu_processes(&a->gpus[gpu], v, n, now);
+}
+
 void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p,
 			   uint64_t now)
 {

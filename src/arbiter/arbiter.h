@@ -52,6 +52,9 @@ void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, cons
 /** @param p  power_w 0: the store has none */
 void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p,
 			   uint64_t now);
+/** All processes that have a context on the GPU; call it about once a second. */
+void arbiter_processes(struct arbiter *a, size_t gpu, const struct arbiter_process *v, size_t n,
+		       uint64_t now);
 /** Give the store all measurements and all that was used since the last call. */
 void arbiter_keep(struct arbiter *a, uint64_t now);
 

@@ -51,6 +51,12 @@ struct arbiter_config {
 	bool clocks;                 /* set the clocks that tenants ask for */
 };
 
+/** A process with a context on a GPU. */
+struct arbiter_process {
+	uint32_t pid, uid;
+	char name[16]; /* of its program */
+};
+
 /** Power of a tenant at a clock, as the store has it. */
 struct arbiter_profile {
 	char tenant[FAIR_NAME_MAX];

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/trust.h"
 #include "heshare/tenant_usage.h"
+#include "launch/contexts.h"
 #include "launch/guard.h"
 #include "measure/gauge.h"
 
@@ -37,6 +38,7 @@ struct gpu_thread {
 	bool clocks;             /* one has been set, or tried */
 	struct hes_store *store; /* NULL: none */
 	struct hes_gauge gauge;
+	struct hes_contexts contexts;
 	unsigned left_out; /* said so far */
 	int undone;        /* result of the guard's end */
 	struct hes_err undone_err;
@@ -59,6 +61,8 @@ static void thread_report(struct gpu_thread *t, const struct gpu_report *r)
 		pthread_cond_wait(&t->changed, &t->lock);
 	if (t->n_reports < ROOM)
 		t->reports[(t->first_report + t->n_reports++) % ROOM] = *r;
+	else
+		free(r->processes);
 	pthread_mutex_unlock(&t->lock);
 	if (write(t->c.wake, &one, sizeof(one)) < 0)
 		return; /* its counter is full: the server has been woken */
@@ -241,6 +245,30 @@ static void order_usage(struct gpu_thread *t, const struct gpu_order *o)
 		thread_say(t, err.msg);
 }
 
+/* Of a process that is not in /proc nobody knows whether it is connected. The server of MPS has its
+ * clients' contexts. */
+static void order_processes(struct gpu_thread *t)
+{
+	struct gpu_report r = { .kind = REPORT_PROCESSES };
+
+	if (hes_contexts_look(t->c.devices, t->c.index, NULL, 0, &t->contexts, NULL))
+		return;
+	r.processes = calloc(t->contexts.n + 1, sizeof(*r.processes));
+	for (size_t i = 0; r.processes && i < t->contexts.n; i++) {
+		const struct hes_context *c = &t->contexts.v[i];
+		struct arbiter_process *p = &r.processes[r.n_processes];
+
+		if (!c->id.started || c->server)
+			continue;
+		p->pid = (uint32_t)c->id.pid;
+		p->uid = c->user;
+		memcpy(p->name, c->name, sizeof(p->name));
+		r.n_processes++;
+	}
+	if (r.processes)
+		thread_report(t, &r);
+}
+
 static void order_do(struct gpu_thread *t, const struct gpu_order *o)
 {
 	struct gpu_report r = { .tag = o->tag };
@@ -260,6 +288,8 @@ static void order_do(struct gpu_thread *t, const struct gpu_order *o)
 		order_find(t, o);
 	} else if (o->kind == ORDER_USAGE) {
 		order_usage(t, o);
+	} else if (o->kind == ORDER_PROCESSES) {
+		order_processes(t);
 	} else {
 		order_keep(t, o);
 	}
@@ -397,6 +427,9 @@ int gpu_thread_stop(struct gpu_thread *t, struct hes_err *err)
 	rc = t->undone;
 	if (rc && err)
 		*err = t->undone_err;
+	for (size_t i = 0; i < t->n_reports; i++)
+		free(t->reports[(t->first_report + i) % ROOM].processes);
+	hes_contexts_free(&t->contexts);
 	pthread_cond_destroy(&t->changed);
 	pthread_mutex_destroy(&t->lock);
 	free(t);

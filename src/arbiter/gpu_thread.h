@@ -25,7 +25,14 @@ struct gpu_thread_config {
 };
 
 struct gpu_order {
-	enum { ORDER_ENERGY, ORDER_CLOCK, ORDER_FIND, ORDER_KEEP, ORDER_USAGE } kind;
+	enum {
+		ORDER_ENERGY,
+		ORDER_CLOCK,
+		ORDER_FIND,
+		ORDER_KEEP,
+		ORDER_USAGE,
+		ORDER_PROCESSES
+	} kind;
 	uint64_t tag;
 	uint32_t mhz;
 	struct arbiter_profile profile;
@@ -33,11 +40,20 @@ struct gpu_order {
 };
 
 struct gpu_report {
-	enum { REPORT_READY, REPORT_ENERGY, REPORT_CLOCK, REPORT_PROFILE, REPORT_SENTENCE } kind;
+	enum {
+		REPORT_READY,
+		REPORT_ENERGY,
+		REPORT_CLOCK,
+		REPORT_PROFILE,
+		REPORT_SENTENCE,
+		REPORT_PROCESSES
+	} kind;
 	uint64_t tag, refresh_ns, at_ns;
 	double joules;
 	int rc;
 	struct arbiter_profile profile;
+	struct arbiter_process *processes; /* [n_processes], of REPORT_PROCESSES; free() it */
+	size_t n_processes;
 	char text[256]; /* of REPORT_CLOCK and REPORT_SENTENCE */
 };
 

@@ -34,6 +34,11 @@ static struct hes_fair_queue *gpu_queue(const struct gpu *g)
 	return g->tenants->turns[g->index].queue;
 }
 
+bool gpu_has_outside(struct gpu *g, uint64_t now)
+{
+	return outside_watch(&g->outside, g->connections, g->index, now);
+}
+
 static void connection_turn(struct gpu *g, uint32_t id, enum fair_tenant_state state)
 {
 	struct connection *c = &g->connections->v[id];
@@ -108,9 +113,10 @@ static void lease_end(struct gpu *g, uint64_t used, enum fair_tenant_state state
 	lease_charge(g, used, now);
 	if (l->profiling)
 		tenant_profiled(g->tenants, t, l->rounds, held);
-	t->source = readings_end(&g->readings, held) ? FAIR_POWER_MEASURED
-		    : t->power.known                 ? FAIR_POWER_PROFILED
-						     : FAIR_POWER_ASSUMED;
+	t->source = readings_end(&g->readings, held) && !gpu_has_outside(g, now)
+			    ? FAIR_POWER_MEASURED
+		    : t->power.known ? FAIR_POWER_PROFILED
+				     : FAIR_POWER_ASSUMED;
 	g->by_source[t->source]++;
 	connection_turn(g, l->connection, state);
 	t->leases++;
@@ -160,6 +166,7 @@ void lease_release(struct gpu *g, uint32_t id, const struct fair_release *r, uin
 	if (!r->lease || r->lease != c->lease)
 		return;
 	if (c->state == FAIR_LOST) {
+		gpu_has_outside(g, now);
 		connection_turn(g, id, FAIR_IDLE);
 		if (r->more)
 			lease_want(g, id, now);
@@ -190,10 +197,12 @@ static void lease_lose(struct gpu *g, uint64_t now)
 	lease_end(g, now - g->lease.granted_ns, FAIR_WAITING, now);
 	lease_rest(g, id, now);
 	connection_turn(g, id, FAIR_LOST);
+	gpu_has_outside(g, now);
 }
 
 void lease_close(struct gpu *g, uint32_t id, uint64_t now)
 {
+	gpu_has_outside(g, now);
 	if (g->switching == id)
 		g->switching = NONE;
 	if (g->lease.number && g->lease.connection == id)
@@ -443,9 +452,19 @@ void gpu_energy(struct gpu *g, uint64_t tag, double joules, uint64_t at_ns, uint
 		gpu_account(g, now);
 	if (!readings_take(&g->readings, tag, joules, at_ns, &r))
 		return;
+	/* Whose the joules are is not known: the tenant is charged its power times its time. */
+	if (gpu_has_outside(g, now) || (g->outside.last_ns && g->outside.last_ns + r.ns >= at_ns))
+		return;
 	if (g->lease.number && readings_are_of_now(&g->readings, tag))
 		lease_tenant(g)->source = FAIR_POWER_MEASURED;
 	tenant_measured(g->tenants, &r, now);
+}
+
+void gpu_processes(struct gpu *g, const struct arbiter_process *v, size_t n, uint64_t now)
+{
+	gpu_has_outside(g, now);
+	outside_look(&g->outside, g->connections, g->index, v, n);
+	gpu_has_outside(g, now);
 }
 
 void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_t now)
@@ -482,6 +501,7 @@ static void gpu_retry_clock(struct gpu *g, uint64_t now)
 
 void gpu_second(struct gpu *g, uint64_t now)
 {
+	gpu_has_outside(g, now);
 	readings_request(&g->readings);
 	gpu_rest_clock(g, now);
 	gpu_retry_clock(g, now);

@@ -21,6 +21,7 @@
 #ifndef HES_ARBITER_LEASES_H
 #define HES_ARBITER_LEASES_H
 
+#include "arbiter/not_held.h"
 #include "arbiter/tenants.h"
 #include "arbiter/users.h"
 
@@ -46,6 +47,7 @@ struct gpu {
 	uint32_t index;
 	struct gpu_clock clock;
 	struct readings readings;
+	struct outside outside;
 	struct lease lease;
 	uint32_t next;             /* connection that PREPARE was sent to; NONE */
 	uint32_t switching;        /* connection that waits for the clock; NONE */
@@ -77,9 +79,13 @@ void lease_close(struct gpu *g, uint32_t id, uint64_t now);
 void gpu_ready(struct gpu *g, uint64_t refresh_ns, uint64_t now);
 void gpu_gone(struct gpu *g, const char *why);
 void gpu_energy(struct gpu *g, uint64_t tag, double joules, uint64_t at_ns, uint64_t now);
+/** Its processes were looked up. */
+void gpu_processes(struct gpu *g, const struct arbiter_process *v, size_t n, uint64_t now);
 void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_t now);
 /** Let the driver choose the clock where no tenant requests one. */
 void gpu_rest_clock(struct gpu *g, uint64_t now);
+/** @return whether there may be work outside of leases now; remembers when */
+bool gpu_has_outside(struct gpu *g, uint64_t now);
 /** Once a second: clocks that could not be set or unlocked, and the counter for STATUS. */
 void gpu_second(struct gpu *g, uint64_t now);
 

@@ -32,6 +32,8 @@ static void measured_add(struct listing *l, size_t k, uint32_t tenant, double ns
 	l->sums[k] = (uint64_t)fmin(fmax(ns, 0), 0x1p62);
 }
 
+static const struct hes_fairness not_known = { NAN, NAN, NAN };
+
 /* A tenant's part of its user's weight. */
 static void weights_nest(struct listing *l, size_t n, uint64_t now)
 {
@@ -50,6 +52,9 @@ static void weights_nest(struct listing *l, size_t n, uint64_t now)
 static struct hes_fairness fairness(struct listing *l, uint32_t gpu, bool recent, uint64_t now)
 {
 	struct hes_fairness f = { 1, 1, 1 };
+	const uint64_t outside_ns = l->gpus[gpu].outside.last_ns,
+		       recent_ns = RECENT * l->c->queue.interval * l->c->queue.quantum_ns;
+	uint64_t since_ns = recent ? now - (now < recent_ns ? now : recent_ns) : now;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < l->tenants->n; i++) {
@@ -61,12 +66,16 @@ static struct hes_fairness fairness(struct listing *l, uint32_t gpu, bool recent
 			continue;
 		r = sums_recent(&t->sums, now);
 		age_s = fmax((double)((t->n ? now : t->left_ns) - t->came_ns) * 1e-9, 1e-3);
+		if (!recent && (t->leases || t->n) && t->came_ns < since_ns)
+			since_ns = t->came_ns;
 		if (recent && (r.wanted || tenant_has_work(l, t)))
 			measured_add(l, n++, i, (double)r.time_ns, r.energy_j);
 		else if (!recent && t->leases)
 			measured_add(l, n++, i, (double)t->sums.time_ns * SCALE / age_s,
 				     t->sums.energy_j * SCALE / age_s);
 	}
+	if (outside_ns && outside_ns >= since_ns)
+		return not_known;
 	weights_nest(l, n, now);
 	if (n)
 		hes_fair_measure(l->measured, n, l->sums, &f);
@@ -130,8 +139,8 @@ static uint32_t source_of_most(const struct gpu *g)
 static size_t gpu_message(struct listing *l, uint32_t gpu, union fair_message *m, uint64_t now)
 {
 	const struct gpu *g = &l->gpus[gpu];
-	struct hes_fairness recent = fairness(l, gpu, true, now),
-			    total = fairness(l, gpu, false, now);
+	const struct hes_fairness recent = fairness(l, gpu, true, now),
+				  total = fairness(l, gpu, false, now);
 	size_t length = fair_wire_begin(m, FAIR_GPU);
 	struct fair_gpu *o = &m->gpu;
 
@@ -221,8 +230,22 @@ static int listing_send(struct listing *l, uint32_t id, const union fair_message
 	return rc;
 }
 
-/* The message at the connection's place; row 0 is the GPU's own. @return its length; 0: there is
- * none */
+/* @return 0: it may be just starting, and connect yet */
+static size_t outside_message(const struct gpu *g, uint32_t i, union fair_message *m)
+{
+	size_t length = fair_wire_begin(m, FAIR_OUTSIDE);
+
+	if (i >= g->outside.n || !g->outside.again[i])
+		return 0;
+	memcpy(m->outside.gpu, g->about.uuid, sizeof(m->outside.gpu));
+	memcpy(m->outside.name, g->outside.v[i].name, sizeof(m->outside.name));
+	m->outside.pid = g->outside.v[i].pid;
+	m->outside.uid = g->outside.v[i].uid;
+	return length;
+}
+
+/* The message at the connection's place; row 0 is the GPU's own, those after its tenants are of
+ * processes outside of leases. @return its length; 0: there is none */
 static size_t listing_message(struct listing *l, const struct connection *c, union fair_message *m,
 			      uint64_t now)
 {
@@ -232,6 +255,8 @@ static size_t listing_message(struct listing *l, const struct connection *c, uni
 		return fair_wire_begin(m, FAIR_END);
 	if (!c->list_row)
 		return gpu_message(l, c->list_gpu, m, now);
+	if (c->list_row > l->tenants->n)
+		return outside_message(&l->gpus[c->list_gpu], c->list_row - l->tenants->n - 1, m);
 	t = &l->tenants->v[c->list_row - 1];
 	return t->used && t->gpu == c->list_gpu ? tenant_message(l, t, m, now) : 0;
 }
@@ -248,7 +273,7 @@ void listing_go_on(struct listing *l, uint32_t id, uint64_t now)
 			return;
 		if (c->list_gpu == l->c->n_gpus)
 			c->listing = false;
-		else if (c->list_row++ == l->tenants->n) {
+		else if (c->list_row++ == l->tenants->n + OUTSIDE_MAX) {
 			c->list_gpu++;
 			c->list_row = 0;
 		}
@@ -264,6 +289,7 @@ void listing_begin(struct listing *l, uint32_t id, uint64_t now)
 		return;
 	for (size_t i = 0; i < l->c->n_gpus; i++) {
 		gpu_account(&l->gpus[i], now);
+		gpu_has_outside(&l->gpus[i], now);
 		readings_request(&l->gpus[i].readings);
 	}
 	c->listing = true;

@@ -28,6 +28,7 @@
 #define EVENTS       64
 #define A_WAKE       16                   /* messages of a client, and new clients */
 #define HUNG_NS      UINT64_C(5000000000) /* at one order: the driver does not answer */
+#define LOOK_NS      UINT64_C(1000000000)
 #define GUARD_FOLDER 200
 
 enum { ID_LISTENER = ARBITER_MAX_CONNECTIONS, ID_SIGNAL, ID_WAKE };
@@ -45,9 +46,10 @@ struct server {
 	struct served_gpu *gpus;
 	struct listener listener;
 	int epoll, signals, wake,
-		spare; /* spare: closed to tell a client that there are no descriptors left */
-	int *fds;      /* of connections; -1 */
-	bool *writes;  /* waits for room */
+		spare;    /* spare: closed to tell a client that there are no descriptors left */
+	int *fds;         /* of connections; -1 */
+	bool *writes;     /* waits for room */
+	uint64_t look_ns; /* when to look for processes again */
 	bool stopping, comes; /* comes: clients wait to be taken in */
 };
 
@@ -267,6 +269,8 @@ static void report_take(struct server *s, size_t gpu, const struct gpu_report *r
 		arbiter_clock_set(s->a, gpu, r->tag, r->rc, r->text, now);
 	else if (r->kind == REPORT_PROFILE)
 		arbiter_profile_found(s->a, gpu, &r->profile, now);
+	else if (r->kind == REPORT_PROCESSES)
+		arbiter_processes(s->a, gpu, r->processes, r->n_processes, now);
 	else
 		s->c->say(s->c->ctx, gpu, r->text);
 }
@@ -279,8 +283,10 @@ static void reports_take(struct server *s)
 	if (read(s->wake, &n, sizeof(n)) < 0)
 		return;
 	for (size_t i = 0; i < s->c->n_gpus; i++)
-		while (gpu_thread_take(s->gpus[i].thread, &r))
+		while (gpu_thread_take(s->gpus[i].thread, &r)) {
 			report_take(s, i, &r);
+			free(r.processes);
+		}
 }
 
 static void threads_watch(struct server *s, uint64_t now)
@@ -293,6 +299,15 @@ static void threads_watch(struct server *s, uint64_t now)
 		s->gpus[i].gone = true;
 		arbiter_gpu_gone(s->a, i, "its driver does not answer", now);
 	}
+}
+
+static void processes_request(struct server *s, uint64_t now)
+{
+	if (now < s->look_ns)
+		return;
+	for (size_t i = 0; i < s->c->n_gpus; i++)
+		server_order(s, i, &(struct gpu_order){ .kind = ORDER_PROCESSES });
+	s->look_ns = now + LOOK_NS;
 }
 
 static void signal_take(struct server *s)
@@ -333,6 +348,7 @@ static void server_loop(struct server *s)
 		int n;
 
 		threads_watch(s, hes_monotonic_ns());
+		processes_request(s, hes_monotonic_ns());
 		server_wait(s, arbiter_tick(s->a, hes_monotonic_ns()));
 		n = epoll_wait(s->epoll, events, EVENTS, 0);
 		for (int i = 0; i < n; i++)

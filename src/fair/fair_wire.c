@@ -33,6 +33,7 @@ static const struct {
 	{ FAIR_GPU, sizeof(struct fair_gpu), offsetof(struct fair_gpu, name), FAIR_NAME_MAX, 0 },
 	{ FAIR_TENANT, sizeof(struct fair_tenant_row), offsetof(struct fair_tenant_row, tenant),
 	  FAIR_NAME_MAX, 0 },
+	{ FAIR_OUTSIDE, sizeof(struct fair_outside), offsetof(struct fair_outside, name), 16, 0 },
 	{ FAIR_END, sizeof(struct fair_end), NO_TEXT, 0, 0 },
 	{ FAIR_ANSWER, sizeof(struct fair_answer), offsetof(struct fair_answer, text),
 	  FAIR_TEXT_MAX, offsetof(struct fair_answer, zero) },

@@ -22,7 +22,7 @@
  *	                           <-    PONG
  *
  *	STATUS, SET (no HELLO)     ->                        heshare fair top, heshare fair set
- *	                           <-    GPU, TENANT ..., END;  ANSWER
+ *	                           <-    GPU, TENANT ..., OUTSIDE ..., END;  ANSWER
  *
  * A WANT while the process wants or holds a lease already is harmless. A RELEASE of a lease that is
  *not its current one is ignored.
@@ -59,6 +59,7 @@ enum fair_message_type {
 	FAIR_END,
 	FAIR_ANSWER,
 	FAIR_PONG,
+	FAIR_OUTSIDE,
 };
 
 struct fair_head {
@@ -161,9 +162,10 @@ struct fair_gpu {
 	uint64_t leases;
 	uint64_t clock_changes;
 	double energy_j; /* of the GPU, by its counter; NaN: not readable */
-	double fairness_time, fairness_energy,
-		fairness_system; /* over the tenants that had work, in the last intervals */
-	double total_time, total_energy, total_system; /* since they came */
+	/* Over the tenants that had work, in the last intervals. NaN: work ran outside of leases.
+	 */
+	double fairness_time, fairness_energy, fairness_system;
+	double total_time, total_energy, total_system; /* since they came; NaN likewise */
 	uint32_t tenants;
 	uint32_t power_source; /* enum fair_power_source: of most leases */
 };
@@ -192,6 +194,14 @@ struct fair_tenant_row {
 	uint64_t lost; /* leases that it did not release in time */
 };
 
+/** A process with a context on the GPU that no lease covers. */
+struct fair_outside {
+	struct fair_head head;
+	uint8_t gpu[16];
+	uint32_t pid, uid;
+	char name[16]; /* of its program */
+};
+
 struct fair_end {
 	struct fair_head head;
 };
@@ -211,6 +221,7 @@ union fair_message {
 	struct fair_set set;
 	struct fair_gpu gpu;
 	struct fair_tenant_row tenant;
+	struct fair_outside outside;
 	struct fair_end end;
 };
 

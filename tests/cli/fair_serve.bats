@@ -428,3 +428,27 @@ true" ]
 	refused "--list takes no command" profile --list -- true
 	refused 'unexpected "now"; usage: heshare fair top' top now
 }
+
+@test "a process that no lease covers is named, and fairness is not known" {
+	in_lab <<-'END'
+		serve --profile-for 0
+		client work held 60 >/dev/null & held=$!
+		await held heshare fair top
+		CUDA_VISIBLE_DEVICES=$(heshare gpus --json | jq -r '.gpus[0].uuid') \
+			vgpu-task --workload mobilenetv2 --batch 1 --iterations 1000000 --every 0.01 >/dev/null & outside=$!
+		await "not held: process $outside " heshare fair top
+		heshare fair top | sed -n "s/$outside/PID/; /^not held\|^fairness/p"
+		heshare fair top --json | jq -c --argjson pid $outside \
+			'.gpus[0] | [.fairness, .fairness_recent.system, .not_held[0].pid == $pid, .not_held[0].name]'
+		kill $outside
+		wait $outside
+		await "fairness now: time 1.000, energy 1.000, system 1.000; since tenants came: unknown, work ran without a lease" \
+			heshare fair top
+		heshare fair top --json | jq -c '.gpus[0].not_held'
+	END
+	[ "$status" -eq 0 ]
+	[ "$output" = "fairness now: unknown; since tenants came: unknown, work ran without a lease
+not held: process PID (vgpu-task) of user $(id -u) has a context, and no lease covers it
+[{\"time\":null,\"energy\":null,\"system\":null},null,true,\"vgpu-task\"]
+[]" ]
+}

@@ -647,6 +647,63 @@ TEST(a_weight_is_set_for_the_tenant_of_one_user)
 	bench_close(&b);
 }
 
+/* A process without a connection draws 100 W. It is named at its second look, nobody pays for its
+ * joules, and nobody knows what is fair. */
+TEST(work_outside_of_leases_is_seen_and_not_charged)
+{
+	const struct arbiter_process outside[] = { { 1, 7, "a\033name" }, { 100, 0, "tenant" } };
+	double had_j;
+
+	bench_open(&b, NULL, 14);
+	bench_add(&b, "a", 1, 200);
+	arbiter_gpu_ready(b.a, 0, 20 * BENCH_MS, b.now);
+	b.refresh_ns = 20 * BENCH_MS;
+	b.c[0].draws_w = 200;
+	bench_run(&b, 5 * BENCH_SECOND);
+	bench_status(&b);
+	assert_true(b.gpu.fairness_system == 1 && b.gpu.total_system == 1);
+	had_j = bench_row(&b, "a")->energy_j;
+	arbiter_processes(b.a, 0, outside, 2, b.now);
+	bench_status(&b);
+	assert_int_equal(b.n_outside, 0);
+	arbiter_processes(b.a, 0, outside, 2, b.now);
+	b.idle_w += 100;
+	bench_run(&b, 5 * BENCH_SECOND);
+	bench_status(&b);
+	assert_int_equal(b.n_outside, 1);
+	assert_int_equal(b.outside[0].uid * 10 + b.outside[0].pid, 71);
+	assert_string_equal(b.outside[0].name, "a?name");
+	assert_true(isnan(b.gpu.fairness_system) && isnan(b.gpu.total_system));
+	had_j = bench_row(&b, "a")->energy_j - had_j;
+	print_message("# %.1f W while another process draws 100 W\n", had_j / 5);
+	assert_true(fabs(had_j / 5 / bench_row(&b, "a")->power_w - 1) < 0.03);
+	assert_true(had_j / 5 < 270);
+	arbiter_processes(b.a, 0, NULL, 0, b.now);
+	bench_run(&b, 5 * BENCH_SECOND);
+	bench_status(&b);
+	assert_int_equal(b.n_outside, 0);
+	assert_true(b.gpu.fairness_system == 1 && isnan(b.gpu.total_system));
+	bench_close(&b);
+}
+
+TEST(fairness_is_unknown_while_a_tenant_is_lost)
+{
+	bench_open(&b, NULL, 14);
+	bench_add(&b, "a", 1, 200);
+	bench_add(&b, "hangs", 1, 200);
+	bench_run(&b, BENCH_SECOND);
+	b.c[1].hangs = true;
+	bench_run(&b, 20 * BENCH_SECOND);
+	bench_status(&b);
+	assert_int_equal(bench_row(&b, "hangs")->state, FAIR_LOST);
+	assert_true(isnan(b.gpu.fairness_system) && isnan(b.gpu.total_system));
+	arbiter_disconnect(b.a, 1, b.now);
+	bench_run(&b, 10 * BENCH_SECOND);
+	bench_status(&b);
+	assert_true(b.gpu.fairness_system == 1 && isnan(b.gpu.total_system));
+	bench_close(&b);
+}
+
 /* Tenants of 100 W and 300 W with equal energy have 3 to 1 of the time: their powers are found by
  * profiling leases. */
 TEST(powers_are_measured_in_profiling_leases)

@@ -47,6 +47,8 @@ struct view {
 	size_t n_gpus;
 	struct fair_tenant_row *rows;
 	size_t n_rows;
+	struct fair_outside *outside; /* processes that no lease covers */
+	size_t n_outside;
 };
 
 static const char *word(const char *const *words, size_t n, uint32_t i)
@@ -65,12 +67,23 @@ static int row_add(struct view *v, const struct fair_tenant_row *r, struct hes_e
 	return 0;
 }
 
+static int outside_add(struct view *v, const struct fair_outside *o, struct hes_err *err)
+{
+	struct fair_outside *outside = hes_grow(v->outside, v->n_outside, sizeof(*outside));
+
+	if (!outside)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu processes", v->n_outside);
+	v->outside = outside;
+	v->outside[v->n_outside++] = *o;
+	return 0;
+}
+
 static int view_read(int fd, struct view *v, struct hes_err *err)
 {
 	union fair_message m;
 	int rc = fair_client_send(fd, &m, fair_wire_begin(&m, FAIR_STATUS), err);
 
-	v->n_gpus = v->n_rows = 0;
+	v->n_gpus = v->n_rows = v->n_outside = 0;
 	while (!rc) {
 		rc = fair_client_receive(fd, &m, err);
 		if (rc || m.head.type == FAIR_END)
@@ -79,6 +92,8 @@ static int view_read(int fd, struct view *v, struct hes_err *err)
 			v->gpus[v->n_gpus++] = m.gpu;
 		else if (m.head.type == FAIR_TENANT)
 			rc = row_add(v, &m.tenant, err);
+		else if (m.head.type == FAIR_OUTSIDE)
+			rc = outside_add(v, &m.outside, err);
 	}
 	return rc;
 }
@@ -234,7 +249,52 @@ static struct table users_table(const struct view *v, const struct fair_gpu *g, 
 
 static json_t *fairness_json(double time, double energy, double system)
 {
-	return json_pack("{s:f, s:f, s:f}", "time", time, "energy", energy, "system", system);
+	return json_pack("{s:o, s:o, s:o}", "time", cli_json_maybe(isfinite(time), time), "energy",
+			 cli_json_maybe(isfinite(energy), energy), "system",
+			 cli_json_maybe(isfinite(system), system));
+}
+
+static bool outside_is_of(const struct fair_outside *o, const struct fair_gpu *g)
+{
+	return memcmp(o->gpu, g->gpu, sizeof(o->gpu)) == 0;
+}
+
+static json_t *outside_json(const struct view *v, const struct fair_gpu *g)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < v->n_outside; i++)
+		if (outside_is_of(&v->outside[i], g))
+			json_array_append_new(list, json_pack("{s:I, s:I, s:s}", "pid",
+							      (json_int_t)v->outside[i].pid, "uid",
+							      (json_int_t)v->outside[i].uid, "name",
+							      v->outside[i].name));
+	return list;
+}
+
+static void outside_print(const struct view *v, const struct fair_gpu *g)
+{
+	for (size_t i = 0; i < v->n_outside; i++)
+		if (outside_is_of(&v->outside[i], g))
+			printf("not held: process %" PRIu32 " (%s) of user %" PRIu32
+			       " has a context, and no lease covers it\n",
+			       v->outside[i].pid, v->outside[i].name, v->outside[i].uid);
+}
+
+static void fairness_print(const struct fair_gpu *g)
+{
+	const bool now = isfinite(g->fairness_system), total = isfinite(g->total_system);
+
+	if (now)
+		printf("fairness now: time %.3f, energy %.3f, system %.3f", g->fairness_time,
+		       g->fairness_energy, g->fairness_system);
+	else
+		printf("fairness now: unknown");
+	if (total)
+		printf("; since tenants came: %.3f, %.3f, %.3f (1 is even)\n", g->total_time,
+		       g->total_energy, g->total_system);
+	else
+		printf("; since tenants came: unknown, work ran without a lease\n");
 }
 
 static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
@@ -246,7 +306,7 @@ static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 	uuid_format(g->gpu, uuid);
 	return json_pack(
 		"{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:s, s:o, s:o, s:o, "
-		"s:o}",
+		"s:o, s:o}",
 		"uuid", uuid, "name", g->name, "policy", g->policy, "phi", g->phi, "phi_fair",
 		g->phi_fair, "interval_s", (double)g->interval_ns * 1e-9, "age_s",
 		(double)g->age_ns * 1e-9, "wanted_s", (double)g->wanted_ns * 1e-9, "used_s",
@@ -256,7 +316,8 @@ static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 		word(sources, N(sources), g->power_source), "fairness_recent",
 		fairness_json(g->fairness_time, g->fairness_energy, g->fairness_system), "fairness",
 		fairness_json(g->total_time, g->total_energy, g->total_system), "users",
-		table_json(&users), "tenants", table_json(&tenants));
+		table_json(&users), "tenants", table_json(&tenants), "not_held",
+		outside_json(v, g));
 }
 
 static int view_print_json(const struct view *v)
@@ -283,10 +344,8 @@ static void gpu_print(const struct view *v, const struct fair_gpu *g)
 	       " changes of clock, power %s\n",
 	       percent((double)g->used_ns, (double)g->wanted_ns), (double)g->wanted_ns * 1e-9,
 	       g->leases, g->clock_changes, word(sources, N(sources), g->power_source));
-	printf("fairness now: time %.3f, energy %.3f, system %.3f; since tenants came: %.3f, %.3f, "
-	       "%.3f (1 is even)\n",
-	       g->fairness_time, g->fairness_energy, g->fairness_system, g->total_time,
-	       g->total_energy, g->total_system);
+	fairness_print(g);
+	outside_print(v, g);
 	cli_print_table(&tenants, stdout, 2);
 	if (n_users > 1)
 		cli_print_table(&users, stdout, 2);
@@ -342,6 +401,7 @@ static int top_run(const void *opts, int n_args, char **args)
 	if (fd >= 0)
 		close(fd);
 	free(v.rows);
+	free(v.outside);
 	return rc < 0 ? cli_fail("fair top", &err) : rc;
 }
 

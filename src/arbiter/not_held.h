@@ -1,0 +1,27 @@
+/*
+ * not_held.h - work on a GPU outside of leases: of processes with a context there that are not
+ * connected, and of tenants that lost a lease.
+ *
+ * While there may be such work, nobody knows whose the GPU's time and joules are.
+ */
+#ifndef HES_ARBITER_NOT_HELD_H
+#define HES_ARBITER_NOT_HELD_H
+
+#include "arbiter/connections.h"
+
+#define OUTSIDE_MAX 16 /* processes that are named */
+
+struct outside {
+	struct arbiter_process v[OUTSIDE_MAX]; /* not connected, as of the last look */
+	bool again[OUTSIDE_MAX];               /* and in the look before: it is not just starting */
+	uint32_t n;
+	uint64_t last_ns; /* when there may have been such work; 0: never */
+};
+
+/** All processes with a context on @gpu were looked up. */
+void outside_look(struct outside *o, const struct connections *cs, uint32_t gpu,
+		  const struct arbiter_process *v, size_t n);
+/** @return whether there may be work outside of leases now */
+bool outside_watch(struct outside *o, const struct connections *cs, uint32_t gpu, uint64_t now);
+
+#endif
