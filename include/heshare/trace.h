@@ -43,7 +43,6 @@ extern const char *const hes_trace_skip_words[HES_TRACE_SKIPS];
 extern const char *const hes_trace_skip_keys[HES_TRACE_SKIPS];
 
 #define HES_TRACE_LAYOUTS 4
-#define HES_TRACE_PHILLY  "philly"
 
 /** A known log: a row of the table in src/trace/log_formats.c. */
 struct hes_trace_format {

@@ -151,12 +151,9 @@ int hes_trace_open(const char *path, const struct hes_trace_format *f, struct he
 	struct hes_csv *c;
 	int rc;
 
-	if (is_json(path)) {
-		if (!f || strcmp(f->name, HES_TRACE_PHILLY) == 0)
-			return philly_open(path, out, err);
-		return hes_fail(err, -EINVAL, "%s: JSON, but %s is a table; the log in JSON is %s",
-				path, f->name, HES_TRACE_PHILLY);
-	}
+	if (is_json(path))
+		return hes_fail(err, -EINVAL,
+				"%s: JSON; a log is a table: a header row, then a row a job", path);
 	rc = hes_csv_open_log(path, &c, err);
 	return rc ? rc : known_open(c, f, out, err);
 }

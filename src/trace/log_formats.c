@@ -17,11 +17,10 @@ static const struct hes_trace_format formats[] = {
 		       LAYOUT("id=job_id", "arrival=submit_time", "runtime=duration",
 			      "gpus=gpu_num") },
 	  .summary = "SenseTime Helios: as published, or in seconds from the first submission" },
-	/* Jeon et al., ATC 2019, in the reduced form of scheduler papers; philly.c reads the JSON.
-	 */
-	{ .name = HES_TRACE_PHILLY,
+	/* Jeon et al., ATC 2019, in the reduced form of scheduler papers. */
+	{ .name = "philly",
 	  .layouts = { LAYOUT("arrival=timestamp", "runtime=duration", "gpus=num_gpus") },
-	  .summary = "Microsoft Philly: as published (JSON), or a table of dates and run times" },
+	  .summary = "Microsoft Philly: a table of dates and run times" },
 	/* Weng et al., ATC 2023 and NSDI 2022. */
 	{ .name = "alibaba",
 	  .layouts = { LAYOUT("instances=num_gpu", "gpus=gpu_milli:milli", "arrival=creation_time",

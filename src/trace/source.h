@@ -31,9 +31,6 @@ int log_open(struct hes_csv *c, const char *format, const char *const *items,
 /** Whether @c has all columns of a layout. */
 bool log_has(const struct hes_csv *c, const char *const *items);
 
-/** Philly's log as JSON. */
-int philly_open(const char *path, struct hes_trace **out, struct hes_err *err);
-
 /** Append to @text an example of --columns, from the names and the next row of @c, which it reads.
  */
 void suggest_columns(struct hes_csv *c, char *text, size_t size);
