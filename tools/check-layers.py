@@ -493,6 +493,23 @@ def check_circles(tree):
             )
 
 
+# Names that begin with hes_ are of the installed API and of stages.
+COMPOSE = ("app", "cluster", "cli")
+
+
+def check_prefixes(tree):
+    for folder in COMPOSE:
+        for path in tree.files(os.path.join("src", folder)):
+            for name in DEFINED.findall("\n".join(code_only(tree.lines(path)))):
+                if name.startswith("hes_"):
+                    tree.say(
+                        path,
+                        1,
+                        "defines %s()" % name,
+                        "begin with the noun of the file, or with app_ or cli_",
+                    )
+
+
 def print_floors(tree, folder):
     f = Floors(tree, folder)
     floors = f.floors()
@@ -567,6 +584,7 @@ def main(root):
         check_calls,
         check_files,
         check_circles,
+        check_prefixes,
         check_states,
         check_table,
     ):

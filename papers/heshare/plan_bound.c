@@ -44,7 +44,7 @@ struct inputs {
 	struct hes_fleet fleet;
 	struct hes_jobs jobs;
 	struct hes_model *model;
-	struct hes_known known;
+	struct app_known known;
 	uint32_t *waiting;
 	int64_t *free_at_us;
 };
@@ -53,7 +53,7 @@ static void inputs_free(struct inputs *in)
 {
 	free(in->free_at_us);
 	free(in->waiting);
-	hes_known_free(&in->known);
+	app_known_free(&in->known);
 	hes_model_free(in->model);
 	hes_jobs_free(&in->jobs);
 	hes_fleet_free(&in->fleet);
@@ -62,8 +62,8 @@ static void inputs_free(struct inputs *in)
 
 static int inputs_load_known(struct inputs *in, struct hes_err *err)
 {
-	static const struct hes_app no_store;
-	const struct hes_known_request q = {
+	static const struct app no_store;
+	const struct app_known_request q = {
 		.app = &no_store,
 		.catalogue = &in->catalogue,
 		.fleet = &in->fleet,
@@ -71,7 +71,7 @@ static int inputs_load_known(struct inputs *in, struct hes_err *err)
 		.jobs = &in->jobs,
 	};
 
-	return hes_known_load(&q, &in->known, err);
+	return app_known_load(&q, &in->known, err);
 }
 
 static int inputs_load(const char *jobs, const char *fleet, struct inputs *in, struct hes_err *err)

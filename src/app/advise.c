@@ -25,9 +25,9 @@ struct advising {
 	struct hes_model *model;
 	struct hes_points points;
 	struct hes_jobs jobs; /* the workloads of the store, each batch size once */
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
 	size_t n_types;
-	struct hes_known known;
+	struct app_known known;
 };
 
 /* A workload on a type. */
@@ -35,7 +35,7 @@ struct advising_row {
 	const struct advising *a;
 	const struct hes_gpu_type *g;
 	struct hes_profile task;
-	struct hes_known_row about;
+	struct app_known_row about;
 	struct hes_estimate whole; /* at its base setting: the whole GPU, not locked */
 };
 
@@ -58,7 +58,7 @@ static int store_read(struct advising *a, struct hes_profiles *measured, struct 
 	if (rc == -ENOENT)
 		return tell_nothing(path, err);
 	if (!rc)
-		rc = hes_known_measured(s, &a->catalogue, NULL, 0, measured, err);
+		rc = app_known_measured(s, &a->catalogue, NULL, 0, measured, err);
 	if (!rc)
 		rc = hes_store_points(s, &(struct hes_store_query){ 0 }, &a->points, err);
 	hes_store_close(s);
@@ -75,7 +75,7 @@ static bool add_type(struct advising *a, const char *name)
 		i++;
 	if (!g || i < a->n_types)
 		return true;
-	if (i == HES_KNOWN_TYPES)
+	if (i == APP_KNOWN_TYPES)
 		return false;
 	a->types[a->n_types++] = g;
 	return true;
@@ -125,7 +125,7 @@ static int find_jobs(struct advising *a, const struct hes_profiles *measured, st
 		add_job(a, &measured->v[i]);
 		if (!a->q->gpu && !add_type(a, measured->v[i].gpu_type))
 			return hes_fail(err, -E2BIG, "more than %d GPU types; name one by --gpu",
-					HES_KNOWN_TYPES);
+					APP_KNOWN_TYPES);
 	}
 	if (!a->jobs.n)
 		return hes_fail(
@@ -140,7 +140,7 @@ static int find_jobs(struct advising *a, const struct hes_profiles *measured, st
 /* The model is this function's own, so that the predictor is not kept in the store. */
 static int load_known(struct advising *a, struct hes_err *err)
 {
-	const struct hes_known_request from = { .app = a->q->app,
+	const struct app_known_request from = { .app = a->q->app,
 						.catalogue = &a->catalogue,
 						.types = a->types,
 						.n_types = a->n_types,
@@ -149,10 +149,10 @@ static int load_known(struct advising *a, struct hes_err *err)
 						.model = a->model,
 						.jobs = &a->jobs,
 						.again = true };
-	int rc = hes_known_load(&from, &a->known, err);
+	int rc = app_known_load(&from, &a->known, err);
 
 	if (!rc)
-		hes_known_fit(&a->known, a->q->predictor != NULL, a->catalogue.types,
+		app_known_fit(&a->known, a->q->predictor != NULL, a->catalogue.types,
 			      a->catalogue.n);
 	return rc;
 }
@@ -176,7 +176,7 @@ static int advising_load(struct advising *a, struct hes_err *err)
 
 static void advising_free(struct advising *a)
 {
-	hes_known_free(&a->known);
+	app_known_free(&a->known);
 	hes_points_free(&a->points);
 	hes_model_free(a->model);
 	free(a->jobs.v);
@@ -291,7 +291,7 @@ static bool advise_job(const struct advising *a, const struct hes_job *j,
 	if (hes_profile_find(&a->known.profiles, j->workload, j->batch_size, g->name, &r.task,
 			     NULL))
 		return false;
-	r.about = hes_known_of(&a->known, j->workload, j->batch_size, g->name);
+	r.about = app_known_of(&a->known, j->workload, j->batch_size, g->name);
 	r.whole = row_predict(&r, (struct hes_setting){ 100, g->clock_default_mhz });
 	*out = choose_setting(&r);
 	snprintf(out->workload, sizeof(out->workload), "%s", j->workload);

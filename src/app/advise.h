@@ -14,7 +14,7 @@
 #include "heshare/predict.h"
 
 struct advise_request {
-	const struct hes_app *app;
+	const struct app *app;
 	const char *workload; /* or a script's command line; NULL: all of the store */
 	const char *gpu;      /* type; NULL: all on which a workload was measured */
 	double keep;          /* part of its speed, 0..1 */

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-const char *app_variable(const struct hes_app *app, const char *name)
+const char *app_variable(const struct app *app, const char *name)
 {
 	return app->variable ? app->variable(app->ctx, name) : NULL;
 }
 
-int app_set_variable(const struct hes_app *app, const char *name, const char *value)
+int app_set_variable(const struct app *app, const char *name, const char *value)
 {
 	return app->set_variable ? app->set_variable(app->ctx, name, value) : 0;
 }
@@ -29,7 +29,7 @@ const char *app_program_file(char out[PATH_MAX])
 	return out;
 }
 
-void app_say(const struct hes_app *app, const char *format, ...)
+void app_say(const struct app *app, const char *format, ...)
 {
 	char *text = NULL;
 	va_list args;

@@ -10,7 +10,7 @@
 
 #include "heshare/err.h"
 
-struct hes_app {
+struct app {
 	/** The value of a variable of the environment; NULL: it is not set. */
 	const char *(*variable)(void *ctx, const char *name);
 	/** Set a variable for the processes that start from here; a @value of NULL unsets it.
@@ -22,12 +22,12 @@ struct hes_app {
 };
 
 /** @return its value, of the program; NULL: not set */
-const char *app_variable(const struct hes_app *app, const char *name);
-/** As hes_app.set_variable; 0 if there is none. */
-int app_set_variable(const struct hes_app *app, const char *name, const char *value);
+const char *app_variable(const struct app *app, const char *name);
+/** As app.set_variable; 0 if there is none. */
+int app_set_variable(const struct app *app, const char *name, const char *value);
 /** The file of this program. @return @out; "heshare" where it is not known */
 const char *app_program_file(char out[PATH_MAX]);
 /** @param app  NULL: nothing is said */
-void app_say(const struct hes_app *app, const char *format, ...) HES_PRINTF(2, 3);
+void app_say(const struct app *app, const char *format, ...) HES_PRINTF(2, 3);
 
 #endif

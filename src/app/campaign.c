@@ -22,7 +22,7 @@
 #define MAX_PLANNINGS \
 	10 /* times the effort of the largest request, in one run: about half an hour */
 
-void contender_label(const struct contender *w, char *out, size_t size)
+void campaign_contender_label(const struct contender *w, char *out, size_t size)
 {
 	snprintf(out, size, "%s%s%s", w->name, *w->prefer ? ":" : "", w->prefer);
 }
@@ -185,12 +185,12 @@ bool campaign_any(const struct campaign *c, hes_policy_is *is)
 	return false;
 }
 
-bool policy_is_static(const struct hes_policy *p)
+bool campaign_is_static(const struct hes_policy *p)
 {
 	return p->static_clock;
 }
 
-bool policy_limits_power(const struct hes_policy *p)
+bool campaign_limits_power(const struct hes_policy *p)
 {
 	return p->limits_power;
 }
@@ -338,7 +338,7 @@ static int first_failure(struct campaign *c, struct hes_err *err)
 
 		if (!c->runs[i].rc)
 			continue;
-		contender_label(c->runs[i].who, label, sizeof(label));
+		campaign_contender_label(c->runs[i].who, label, sizeof(label));
 		*err = c->runs[i].err;
 		hes_fail_in(err, "%s, seed %" PRIu64, label, c->runs[i].seed);
 		return c->runs[i].rc;
@@ -398,7 +398,7 @@ int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 	for (size_t i = 0; i < n; i++) {
 		char label[2 * HES_NAME_MAX];
 
-		contender_label(c->runs[i].who, label, sizeof(label));
+		campaign_contender_label(c->runs[i].who, label, sizeof(label));
 #pragma omp critical(campaign_progress)
 		if (c->progress)
 			c->progress(label, done, n);

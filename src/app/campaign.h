@@ -87,7 +87,7 @@ int campaign_seeds(struct campaign *c, const char *what, const char *text, struc
 /** Whether some contender is a policy for which @is is true. */
 bool campaign_any(const struct campaign *c, hes_policy_is *is);
 /** hes_policy_is: it has one clock, or one power limit, for each GPU type. */
-hes_policy_is policy_is_static, policy_limits_power;
+hes_policy_is campaign_is_static, campaign_limits_power;
 
 /** Whether a contender can plan once and then place what arrives. */
 bool campaign_can_replan(const struct contender *w);
@@ -105,7 +105,7 @@ static inline bool contender_predicts(const struct contender *w)
 }
 
 /** "heshare:energy", "random". */
-void contender_label(const struct contender *w, char *out, size_t size);
+void campaign_contender_label(const struct contender *w, char *out, size_t size);
 
 /** Runs of a contender: n_seeds of them. */
 const struct campaign_run *campaign_runs_of(const struct campaign *c, size_t who);

@@ -85,7 +85,7 @@ long campaign_find(const struct campaign *c, const char *label)
 	for (size_t w = 0; w < c->n_who; w++) {
 		char own[2 * HES_NAME_MAX];
 
-		contender_label(&c->who[w], own, sizeof(own));
+		campaign_contender_label(&c->who[w], own, sizeof(own));
 		if (strcmp(own, label) == 0 || strcmp(c->who[w].name, label) == 0)
 			return (long)w;
 	}
@@ -115,7 +115,7 @@ int campaign_write_report(const struct campaign *c, const struct campaign_pages 
 	const long named = chosen ? campaign_find(c, chosen) : -1;
 	const size_t shown = named < 0 ? best : (size_t)named;
 	const struct campaign_run *run = campaign_runs_of(c, shown);
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
 	char derived[400];
 	struct hes_report report = {
 		.command = command,
@@ -134,7 +134,7 @@ int campaign_write_report(const struct campaign *c, const struct campaign_pages 
 	};
 	int rc = rows ? add_completion_times(c, rows) : -ENOMEM;
 
-	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, HES_KNOWN_TYPES),
+	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, APP_KNOWN_TYPES),
 			  derived, sizeof(derived));
 	if (rc)
 		hes_fail(err, rc, "out of memory for the report");

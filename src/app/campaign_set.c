@@ -24,10 +24,10 @@ static bool policy_is_any(const struct hes_policy *p)
 }
 
 /* The workloads that the model does not know are fitted to their profiles. */
-static struct hes_known_request set_known_from(const struct campaign_request *q,
+static struct app_known_request set_known_from(const struct campaign_request *q,
 					       const struct campaign_set *in)
 {
-	return (struct hes_known_request){ .app = q->app,
+	return (struct app_known_request){ .app = q->app,
 					   .catalogue = &in->catalogue,
 					   .fleet = &in->fleet,
 					   .store = q->store,
@@ -118,7 +118,7 @@ static int set_types(const char *option, const char *example, const char *text,
 int campaign_set_load(struct campaign_set *in, const struct campaign_request *q, const char *jobs,
 		      struct hes_err *err)
 {
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
 	int rc = app_catalogue_load(q->app, q->catalogue, false, &in->catalogue, err);
 
 	if (!rc)
@@ -137,7 +137,7 @@ int campaign_set_load(struct campaign_set *in, const struct campaign_request *q,
 		rc = hes_plan_load(q->plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc)
 		rc = app_model_load(q->app, q->physics, &in->catalogue, types,
-				    hes_fleet_types(&in->fleet, types, HES_KNOWN_TYPES), &in->model,
+				    hes_fleet_types(&in->fleet, types, APP_KNOWN_TYPES), &in->model,
 				    err);
 	return rc;
 }
@@ -145,7 +145,7 @@ int campaign_set_load(struct campaign_set *in, const struct campaign_request *q,
 void campaign_set_free(struct campaign_set *in)
 {
 	campaign_free(&in->campaign);
-	hes_known_free(&in->knowledge);
+	app_known_free(&in->knowledge);
 	free(in->fits.v);
 	hes_model_free(in->model);
 	hes_plan_finish(&in->plan);
@@ -200,11 +200,11 @@ int campaign_set_choose(struct campaign_set *in, const struct campaign_request *
 	if (!rc && q->show && campaign_find(c, q->show) < 0)
 		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run",
 			      q->show);
-	if (!rc && q->static_clocks && !campaign_any(c, policy_is_static))
+	if (!rc && q->static_clocks && !campaign_any(c, campaign_is_static))
 		rc = hes_fail(err, -EINVAL,
 			      "--static-clocks: they are those of static and static-equal, which "
 			      "are not among the policies");
-	if (!rc && q->power_limits && !campaign_any(c, policy_limits_power))
+	if (!rc && q->power_limits && !campaign_any(c, campaign_limits_power))
 		rc = hes_fail(err, -EINVAL,
 			      "--power-limits: they are those of cap, which is not among the "
 			      "policies");
@@ -226,19 +226,19 @@ int campaign_set_learn(struct campaign_set *in, const struct campaign_request *q
 		       struct hes_err *err)
 {
 	struct campaign *c = &in->campaign;
-	struct hes_known_request from = set_known_from(q, in);
+	struct app_known_request from = set_known_from(q, in);
 	int rc;
 
-	rc = hes_known_load(&from, &in->knowledge, err);
+	rc = app_known_load(&from, &in->knowledge, err);
 	if (!rc)
-		rc = hes_known_profiling_of(&from, &c->profiling, err);
+		rc = app_known_profiling_of(&from, &c->profiling, err);
 	in->fits = (struct app_fits){ in->knowledge.fits, in->knowledge.n_fits };
 	in->knowledge.fits = NULL;
 	if (!rc)
 		rc = set_check_workloads(in, err);
 	if (rc)
 		return rc;
-	hes_known_count_jobs(&in->knowledge, &in->fleet, &in->jobs, c->known);
+	app_known_count_jobs(&in->knowledge, &in->fleet, &in->jobs, c->known);
 	c->model = in->model;
 	c->fits = in->fits.v;
 	c->n_fits = in->fits.n;
@@ -255,16 +255,16 @@ static int set_run_draw(struct campaign_set *s, const struct campaign_request *q
 			struct hes_err *err)
 {
 	struct campaign *c = &s->campaign;
-	struct hes_known k = { .learnt = false };
+	struct app_known k = { .learnt = false };
 	struct hes_model *drawn = NULL;
 	struct campaign one = *c;
 	struct hes_report_policy *rows = NULL;
-	struct hes_known_request from = set_known_from(q, s);
+	struct app_known_request from = set_known_from(q, s);
 	int rc = hes_model_varied(c->model, draw + 1, &drawn, err);
 
 	from.model = drawn;
 	if (!rc && c->predictor)
-		rc = hes_known_load(&from, &k, err);
+		rc = app_known_load(&from, &k, err);
 	one.model = drawn;
 	one.profiles = &k.profiles;
 	one.predictor = k.predictor;
@@ -278,7 +278,7 @@ static int set_run_draw(struct campaign_set *s, const struct campaign_request *q
 		c->draws[draw * c->n_who + w] = rows[w].realised;
 	free(rows);
 	campaign_free_runs(&one);
-	hes_known_free(&k);
+	app_known_free(&k);
 	hes_model_free(drawn);
 	return rc;
 }

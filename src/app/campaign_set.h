@@ -14,7 +14,7 @@
 
 /** What is planned and replayed. Strings that are NULL: the usual. */
 struct campaign_request {
-	const struct hes_app *app;
+	const struct app *app;
 	void (*progress)(const char *what, uint64_t done, uint64_t total); /* NULL: none */
 	const char *catalogue, *fleet;                                     /* files */
 	const char *plan;                         /* file of one more contender */
@@ -38,7 +38,7 @@ struct campaign_set {
 	struct hes_plan plan;
 	struct hes_model *model;
 	struct app_fits fits;
-	struct hes_known knowledge;
+	struct app_known knowledge;
 	struct campaign campaign;
 };
 

@@ -89,7 +89,7 @@ static int sets_sum_profiling(struct campaign_sets *s, const struct campaign_req
 			      struct hes_err *err)
 {
 	struct hes_jobs all = { 0 };
-	const struct hes_known_request from = {
+	const struct app_known_request from = {
 		.app = q->app,
 		.store = q->store,
 		.profiles = q->profiles,
@@ -109,7 +109,7 @@ static int sets_sum_profiling(struct campaign_sets *s, const struct campaign_req
 		memcpy(all.v + all.n, jobs->v, jobs->n * sizeof(*all.v));
 		all.n += jobs->n;
 	}
-	rc = hes_known_profiling_of(&from, &s->profiling, err);
+	rc = app_known_profiling_of(&from, &s->profiling, err);
 	free(all.v);
 	return rc;
 }

@@ -134,11 +134,11 @@ static int sweep_type(struct campaign_sweep *w, struct sweep_curve *c, const str
 static int sweep_all(struct campaign_sweep *w, const struct campaign_request *q,
 		     struct hes_err *err)
 {
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
 	bool changed = true;
 	int rc = 0;
 
-	w->n = hes_fleet_types(&w->sets->v[0].fleet, types, HES_KNOWN_TYPES);
+	w->n = hes_fleet_types(&w->sets->v[0].fleet, types, APP_KNOWN_TYPES);
 	for (size_t t = 0; t < w->n; t++) {
 		const uint32_t standard = w->policy->limits_power ? types[t]->power_limit_mw / 1000
 								  : types[t]->clock_default_mhz;
@@ -189,7 +189,7 @@ int campaign_sweep_run(struct campaign_sets *s, const struct campaign_request *q
 	*out = (struct campaign_sweep){ .sets = s,
 					.policy = who->policy,
 					.unit = who->policy->limits_power ? "W" : "MHz" };
-	contender_label(who, out->label, sizeof(out->label));
+	campaign_contender_label(who, out->label, sizeof(out->label));
 	for (size_t i = 0; i < s->n && !rc; i++) {
 		rc = campaign_set_learn(&s->v[i], q, err);
 		s->v[i].campaign.progress = NULL;

@@ -30,7 +30,7 @@ struct campaign_sweep {
 	const struct hes_policy *policy;
 	const char *unit; /* of the points' values */
 	char label[2 * HES_NAME_MAX];
-	struct sweep_curve curves[HES_KNOWN_TYPES];
+	struct sweep_curve curves[APP_KNOWN_TYPES];
 	size_t n;
 };
 

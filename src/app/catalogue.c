@@ -41,7 +41,7 @@ static int add_if_there(add_fn *add, void *to, const char *path, struct hes_err 
 }
 
 /* The machine's file and the user's, then @path. */
-static int add_files(const struct hes_app *app, add_fn *add, void *to, const char *name,
+static int add_files(const struct app *app, add_fn *add, void *to, const char *name,
 		     const char *path, struct hes_err *err)
 {
 	char file[64], *own = NULL;
@@ -83,7 +83,7 @@ static void limit_present(const struct hes_devices *d, struct hes_catalogue *c)
 }
 
 /* GPUs that NVML cannot describe get no row: who needs one of them learns why by app_gpu_type(). */
-static int add_present(const struct hes_app *app, struct hes_catalogue *c, struct hes_err *err)
+static int add_present(const struct app *app, struct hes_catalogue *c, struct hes_err *err)
 {
 	struct hes_devices *d;
 	int rc = 0;
@@ -107,7 +107,7 @@ static int add_present(const struct hes_app *app, struct hes_catalogue *c, struc
 	return rc;
 }
 
-int app_catalogue_load(const struct hes_app *app, const char *path, bool present,
+int app_catalogue_load(const struct app *app, const char *path, bool present,
 		       struct hes_catalogue *out, struct hes_err *err)
 {
 	struct hes_catalogue c;
@@ -146,7 +146,7 @@ const struct hes_gpu_type *app_gpu_type(const struct hes_devices *d, size_t i,
 	return g;
 }
 
-void app_model_tell_derived(const struct hes_app *app, const struct hes_model *m,
+void app_model_tell_derived(const struct app *app, const struct hes_model *m,
 			    const struct hes_gpu_type *const *types, size_t n)
 {
 	char names[400];
@@ -159,7 +159,7 @@ void app_model_tell_derived(const struct hes_app *app, const struct hes_model *m
 			names, HES_MODEL_DERIVED_ERROR);
 }
 
-int app_model_load(const struct hes_app *app, const char *physics, const struct hes_catalogue *c,
+int app_model_load(const struct app *app, const char *physics, const struct hes_catalogue *c,
 		   const struct hes_gpu_type *const *use, size_t n_use, struct hes_model **out,
 		   struct hes_err *err)
 {

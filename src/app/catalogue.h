@@ -17,7 +17,7 @@
  * @param present  also a row for each type of this machine's GPUs that none of these names, from
  * what NVML reports
  */
-int app_catalogue_load(const struct hes_app *app, const char *path, bool present,
+int app_catalogue_load(const struct app *app, const char *path, bool present,
 		       struct hes_catalogue *out, struct hes_err *err);
 
 /** Leave each type its default clock alone. */
@@ -29,7 +29,7 @@ const struct hes_gpu_type *app_gpu_type(const struct hes_devices *d, size_t i,
 					const struct hes_catalogue *c, struct hes_err *err);
 
 /** A sentence that names the types whose parameters are derived; none where there are none. */
-void app_model_tell_derived(const struct hes_app *app, const struct hes_model *m,
+void app_model_tell_derived(const struct app *app, const struct hes_model *m,
 			    const struct hes_gpu_type *const *types, size_t n);
 
 #define APP_SECOND_PHYSICS \
@@ -41,7 +41,7 @@ void app_model_tell_derived(const struct hes_app *app, const struct hes_model *m
  * the file that @c was loaded with.
  * @param physics  file, or APP_SECOND_PHYSICS; NULL: the built-in one
  */
-int app_model_load(const struct hes_app *app, const char *physics, const struct hes_catalogue *c,
+int app_model_load(const struct app *app, const char *physics, const struct hes_catalogue *c,
 		   const struct hes_gpu_type *const *use, size_t n_use, struct hes_model **out,
 		   struct hes_err *err);
 

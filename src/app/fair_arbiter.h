@@ -8,7 +8,7 @@
 #include "arbiter/server.h"
 
 struct fair_arbiter_request {
-	const struct hes_app *app;
+	const struct app *app;
 	const char *gpus, *socket, *catalogue, *store; /* NULL: the usual ones */
 	struct arbiter_server_config config; /* devices, GPUs, socket and store are filled in */
 	/** The indices of the GPUs, with the context of the configuration; they stay valid. */

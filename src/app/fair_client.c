@@ -26,7 +26,7 @@ static int socket_name(char out[FAIR_SOCKET_MAX], struct hes_err *err, const cha
 }
 
 /* @return what the option or the environment names; NULL: nothing */
-static const char *socket_named(const struct hes_app *app, const char *given)
+static const char *socket_named(const struct app *app, const char *given)
 {
 	const char *named = given ? given : app_variable(app, "HESHARE_FAIR_SOCKET");
 
@@ -48,7 +48,7 @@ static bool socket_answers(const char *path)
 	return answers;
 }
 
-int fair_socket_find(const struct hes_app *app, const char *given, char out[FAIR_SOCKET_MAX],
+int fair_socket_find(const struct app *app, const char *given, char out[FAIR_SOCKET_MAX],
 		     struct hes_err *err)
 {
 	const char *named = socket_named(app, given),
@@ -62,7 +62,7 @@ int fair_socket_find(const struct hes_app *app, const char *given, char out[FAIR
 	return socket_name(out, err, "", FAIR_SOCKET);
 }
 
-int fair_socket_own(const struct hes_app *app, const char *given, char out[FAIR_SOCKET_MAX],
+int fair_socket_own(const struct app *app, const char *given, char out[FAIR_SOCKET_MAX],
 		    struct hes_err *err)
 {
 	const char *named = socket_named(app, given),

@@ -14,11 +14,11 @@
 
 /** The arbiter that a client looks for: @given, HESHARE_FAIR_SOCKET, the user's own if one answers
  * there, else root's. */
-int fair_socket_find(const struct hes_app *app, const char *given, char out[FAIR_SOCKET_MAX],
+int fair_socket_find(const struct app *app, const char *given, char out[FAIR_SOCKET_MAX],
 		     struct hes_err *err);
 /** Where an arbiter of this user listens: @given, HESHARE_FAIR_SOCKET, else root's or the user's
  * own. */
-int fair_socket_own(const struct hes_app *app, const char *given, char out[FAIR_SOCKET_MAX],
+int fair_socket_own(const struct app *app, const char *given, char out[FAIR_SOCKET_MAX],
 		    struct hes_err *err);
 
 /** @return why connect() failed with @error */

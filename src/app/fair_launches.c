@@ -22,7 +22,7 @@
 #define WINDOW_NS UINT64_C(2000000) /* of work that is queued, as heshare fair serve has it */
 #define RELEASE_S 1.0               /* to wait for a release */
 
-int launch_counter_open(struct launch_counter *c, const struct hes_app *app, const char *place,
+int launch_counter_open(struct launch_counter *c, const struct app *app, const char *place,
 			const char *folder, struct hes_err *err)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };

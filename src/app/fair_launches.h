@@ -30,7 +30,7 @@ struct launch_counter {
 
 /** @param place  as of fair_library_preload(). @param folder  for the socket. @return 0; -ENOENT,
  * -EPERM no library; -errno */
-int launch_counter_open(struct launch_counter *c, const struct hes_app *app, const char *place,
+int launch_counter_open(struct launch_counter *c, const struct app *app, const char *place,
 			const char *folder, struct hes_err *err);
 void launch_counter_close(struct launch_counter *c);
 /** Answer what came; call it every few milliseconds. Harmless on one that is not open. */

@@ -36,7 +36,7 @@ static int library_take(const char *name, char out[PATH_MAX], struct hes_err *er
  * The library that is named, that is installed, that lies next to the program, or that is in the
  * program's build tree. One that others could replace would run as this user: it is passed over.
  */
-static int library_find(const struct hes_app *app, const char *place, char out[PATH_MAX],
+static int library_find(const struct app *app, const char *place, char out[PATH_MAX],
 			struct hes_err *err)
 {
 	const char *const places[] = { place, LIBRARY, BUILT_LIBRARY };
@@ -71,8 +71,7 @@ static int library_find(const struct hes_app *app, const char *place, char out[P
 }
 
 /* LD_PRELOAD takes names apart at blanks and colons. */
-int fair_library_preload(const struct hes_app *app, const char *place, char **out,
-			 struct hes_err *err)
+int fair_library_preload(const struct app *app, const char *place, char **out, struct hes_err *err)
 {
 	const char *before = app_variable(app, "LD_PRELOAD");
 	char library[PATH_MAX];

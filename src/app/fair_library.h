@@ -13,7 +13,6 @@
  * @return 0, then free() @out; -ENOENT it is not there; -EPERM others could replace it; -EINVAL its
  * name; -ENOMEM
  */
-int fair_library_preload(const struct hes_app *app, const char *place, char **out,
-			 struct hes_err *err);
+int fair_library_preload(const struct app *app, const char *place, char **out, struct hes_err *err);
 
 #endif

@@ -241,7 +241,7 @@ static int clocks_measure(struct measuring *m, const struct fair_measure_request
 	return rc;
 }
 
-static int guard_begin(struct measuring *m, const struct hes_app *app, struct hes_err *err)
+static int guard_begin(struct measuring *m, const struct app *app, struct hes_err *err)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
 	int rc = work_folder_make(app, "fair-profile", m->folder, err);

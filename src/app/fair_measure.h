@@ -18,7 +18,7 @@ struct fair_service {
 };
 
 struct fair_measure_request {
-	const struct hes_app *app;
+	const struct app *app;
 	const char *place;                    /* as of fair_library_preload() */
 	const char *gpus, *catalogue, *store; /* NULL: the usual ones */
 	const char *tenant;

@@ -57,7 +57,7 @@ static bool program_is_static(int fd)
 }
 
 /* Say so where the library cannot be loaded into the program. */
-static void program_check(const struct hes_app *app, const char *path)
+static void program_check(const struct app *app, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -78,7 +78,7 @@ static void program_check(const struct hes_app *app, const char *path)
 }
 
 /* The file that execvp() would take. @return whether there is one */
-static bool program_find(const struct hes_app *app, const char *name, char out[PATH_MAX])
+static bool program_find(const struct app *app, const char *name, char out[PATH_MAX])
 {
 	const char *path = app_variable(app, "PATH");
 	struct stat st;
@@ -115,7 +115,7 @@ static int tenant_check(const char *name, struct hes_err *err)
 	return hes_is_utf8(name) ? 0 : hes_fail(err, -EINVAL, "--tenant: the name is not UTF-8");
 }
 
-static void socket_check(const struct hes_app *app, const char *path)
+static void socket_check(const struct app *app, const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -8,7 +8,7 @@
 #include "app/app.h"
 
 struct fair_tenant {
-	const struct hes_app *app;                  /* its variables are set */
+	const struct app *app;                      /* its variables are set */
 	const char *place;                          /* as of fair_library_preload() */
 	const char *name, *weight, *clock, *socket; /* of options; NULL: not given */
 	const char *if_refused;                     /* wait, run or exit */

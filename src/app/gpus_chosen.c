@@ -149,7 +149,7 @@ int gpus_check(const char *list, struct hes_err *err)
 }
 
 /* @return 0; there are GPUs and none can be used: why the first cannot */
-static int choose_all(const struct hes_app *app, const struct hes_devices *d, enum gpus_use use,
+static int choose_all(const struct app *app, const struct hes_devices *d, enum gpus_use use,
 		      size_t *chosen, size_t *n, struct hes_err *err)
 {
 	struct hes_err first = { .code = 0 };
@@ -169,7 +169,7 @@ static int choose_all(const struct hes_app *app, const struct hes_devices *d, en
 	return *n || !first.code ? 0 : hes_fail(err, first.code, "%s", first.msg);
 }
 
-int gpus_choose(const struct hes_app *app, const struct hes_devices *d, const char *list,
+int gpus_choose(const struct app *app, const struct hes_devices *d, const char *list,
 		enum gpus_use use, size_t **out, size_t *n, struct hes_err *err)
 {
 	const bool all = !list || strcmp(list, "all") == 0;
@@ -274,7 +274,7 @@ static int add_gpu(const struct hes_devices *d, const struct gpus_seen *s, const
 
 /* @param n  of @gpus; afterwards of @s
  * @param all  a GPU that cannot be planned for is left out */
-static int fill_fleet(const struct hes_app *app, const struct hes_devices *d, const size_t *gpus,
+static int fill_fleet(const struct app *app, const struct hes_devices *d, const size_t *gpus,
 		      size_t *n, bool all, const struct hes_catalogue *c, struct gpus_seen *s,
 		      struct gpus_fleet *b, struct hes_err *err)
 {
@@ -317,7 +317,7 @@ static void say_lack(void *app, const char *gpus, const struct hes_missing_capab
 		app_say(app, "%s: %s; %s", gpus, l->why, instead);
 }
 
-int gpus_fleet_load(const struct hes_app *app, const char *list, const struct hes_catalogue *c,
+int gpus_fleet_load(const struct app *app, const char *list, const struct hes_catalogue *c,
 		    bool notes, struct gpus_fleet *out, struct hes_err *err)
 {
 	struct gpus_fleet b = { .n_types = 0 };

@@ -58,7 +58,7 @@ int gpus_check(const char *list, struct hes_err *err);
  * @return 0; as gpus_find() for those that are named, -EEXIST one named twice; -EPERM one
  * that cannot be used like this; of all, why the first cannot be used if none can
  */
-int gpus_choose(const struct hes_app *app, const struct hes_devices *d, const char *list,
+int gpus_choose(const struct app *app, const struct hes_devices *d, const char *list,
 		enum gpus_use use, size_t **out, size_t *n, struct hes_err *err);
 
 /** GPUs of this machine as a fleet to plan for. */
@@ -76,7 +76,7 @@ struct gpus_fleet {
  * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOTSUP a GPU of no type of @c that NVML cannot describe;
  * -EPERM one on which no job can run
  */
-int gpus_fleet_load(const struct hes_app *app, const char *list, const struct hes_catalogue *c,
+int gpus_fleet_load(const struct app *app, const char *list, const struct hes_catalogue *c,
 		    bool notes, struct gpus_fleet *out, struct hes_err *err);
 void gpus_fleet_free(struct gpus_fleet *b);
 

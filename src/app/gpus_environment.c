@@ -41,7 +41,7 @@ static const char *const wishes[] = {
 
 #define FAIR_LIBRARY "libheshare-fair.so"
 
-static void tell_preload(const struct hes_app *app)
+static void tell_preload(const struct app *app)
 {
 	const char *preload = app_variable(app, "LD_PRELOAD");
 
@@ -52,7 +52,7 @@ static void tell_preload(const struct hes_app *app)
 			"still wait for their turns; start heshare run without heshare fair run");
 }
 
-static void tell_wishes(const struct hes_app *app)
+static void tell_wishes(const struct app *app)
 {
 	char text[SENTENCE_MAX] = "";
 
@@ -69,7 +69,7 @@ static void tell_wishes(const struct hes_app *app)
 }
 
 /* The lab and some sites always name a pipe directory; what is there is reported, not the name. */
-static void tell_removed(const struct hes_app *app)
+static void tell_removed(const struct app *app)
 {
 	static const char *const names[] = { "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
 					     "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
@@ -84,7 +84,7 @@ static void tell_removed(const struct hes_app *app)
 }
 
 /* Another MPS daemon is the same for all GPUs. */
-static void tell_daemon(const struct hes_app *app, const struct hes_devices *d, const long *gpus,
+static void tell_daemon(const struct app *app, const struct hes_devices *d, const long *gpus,
 			size_t n)
 {
 	struct hes_missing_capability v[HES_CAPABILITIES];
@@ -106,7 +106,7 @@ static void tell_daemon(const struct hes_app *app, const struct hes_devices *d, 
 	}
 }
 
-void cuda_environment_tell(const struct hes_app *app, const struct hes_devices *d, const long *gpus,
+void gpus_environment_tell(const struct app *app, const struct hes_devices *d, const long *gpus,
 			   size_t n, bool inherit)
 {
 	tell_daemon(app, d, gpus, n);

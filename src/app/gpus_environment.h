@@ -16,7 +16,7 @@
  * @param gpus     indices; those below 0 are passed over
  * @param inherit  jobs inherit the environment of this process
  */
-void cuda_environment_tell(const struct hes_app *app, const struct hes_devices *d, const long *gpus,
+void gpus_environment_tell(const struct app *app, const struct hes_devices *d, const long *gpus,
 			   size_t n, bool inherit);
 
 #endif

@@ -61,7 +61,7 @@ static long highest_index(const char *list)
 
 /* Whether CUDA's index may be another than NVML's: GPUs of several types of which CUDA counts the
  * fastest first, or one that cannot be used, which CUDA may not count. */
-static bool index_may_differ(const struct hes_app *app, const struct hes_devices *d, long index)
+static bool index_may_differ(const struct app *app, const struct hes_devices *d, long index)
 {
 	const char *order = app_variable(app, "CUDA_DEVICE_ORDER");
 	const bool by_pci = order && strcmp(order, "PCI_BUS_ID") == 0;
@@ -101,7 +101,7 @@ static void list_uuids(const struct hes_devices *d, char *out, size_t size)
 
 /* A list with CUDA's UUIDs in place of its indices; free() @out. CUDA may not count a GPU that
  * cannot be used: the others are used without it. */
-static int list_of_uuids(const struct hes_app *app, const struct hes_devices *d, const char *list,
+static int list_of_uuids(const struct app *app, const struct hes_devices *d, const char *list,
 			 char (*uuids)[CUDA_ORDER_UUID_MAX], size_t n, char **out,
 			 struct hes_err *err)
 {
@@ -179,7 +179,7 @@ static int ask_cuda_order(char (**out)[CUDA_ORDER_UUID_MAX], size_t *n, struct h
 }
 
 /* Put UUIDs in place of indices that may not be NVML's. */
-static int name_by_uuid(const struct hes_app *app, const struct hes_devices *d, const char *list,
+static int name_by_uuid(const struct app *app, const struct hes_devices *d, const char *list,
 			struct hes_err *err)
 {
 	char(*uuids)[CUDA_ORDER_UUID_MAX] = NULL, known[UUIDS_SHOWN], *named = NULL;
@@ -207,7 +207,7 @@ static int name_by_uuid(const struct hes_app *app, const struct hes_devices *d, 
 }
 
 /* @return 0; -ENODEV a Slurm job without GPUs */
-static int keep_visible(const struct hes_app *app, struct hes_devices *d, struct hes_err *err)
+static int keep_visible(const struct app *app, struct hes_devices *d, struct hes_err *err)
 {
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		const char *list = app_variable(app, variables[i]);
@@ -235,8 +235,8 @@ static int keep_visible(const struct hes_app *app, struct hes_devices *d, struct
 	return 0;
 }
 
-int app_devices_open(const struct hes_app *app, const struct hes_catalogue *c,
-		     struct hes_devices **out, struct hes_err *err)
+int app_devices_open(const struct app *app, const struct hes_catalogue *c, struct hes_devices **out,
+		     struct hes_err *err)
 {
 	struct hes_devices *d = NULL;
 	int rc = hes_devices_open(c, &d, err);

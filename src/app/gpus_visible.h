@@ -14,7 +14,7 @@
  * @return 0; -ENODEV no GPU is left, and @err says which variable is the cause; as
  * hes_devices_keep()
  */
-int app_devices_open(const struct hes_app *app, const struct hes_catalogue *c,
-		     struct hes_devices **out, struct hes_err *err);
+int app_devices_open(const struct app *app, const struct hes_catalogue *c, struct hes_devices **out,
+		     struct hes_err *err);
 
 #endif

@@ -25,7 +25,7 @@
 
 /* --- the run --- */
 
-static int load_run(struct hes_app_add *a, struct hes_err *err)
+static int load_run(struct app_add *a, struct hes_err *err)
 {
 	const int64_t id = a->o->run;
 	struct hes_run run = { 0 };
@@ -59,7 +59,7 @@ static int load_run(struct hes_app_add *a, struct hes_err *err)
 }
 
 /* Whether the plan's file is still that of the run, for whatever nodes. */
-static int added_check_plan(const struct hes_app_add *a, struct hes_err *err)
+static int added_check_plan(const struct app_add *a, struct hes_err *err)
 {
 	const struct hes_run *run = &a->view.run;
 	const char *node = NULL;
@@ -81,7 +81,7 @@ static int added_check_plan(const struct hes_app_add *a, struct hes_err *err)
 }
 
 /* The plan's file, which --resume needs, and the GPUs in it. */
-static int added_load_plan(struct hes_app_add *a, struct hes_err *err)
+static int added_load_plan(struct app_add *a, struct hes_err *err)
 {
 	char plan[JOBS_FILE_PLAN_MAX];
 	const bool of_jobs = jobs_file_has_run(&a->view.run);
@@ -131,7 +131,7 @@ static void number_jobs(const struct run_view *v, struct hes_jobs *jobs)
 	}
 }
 
-static int check_job(const struct hes_app_add *a, const struct hes_job *job, struct hes_err *err)
+static int check_job(const struct app_add *a, const struct hes_job *job, struct hes_err *err)
 {
 	if (run_has_job(&a->view, job->id))
 		return hes_fail(err, -EEXIST,
@@ -147,7 +147,7 @@ static int check_job(const struct hes_app_add *a, const struct hes_job *job, str
 }
 
 /* They arrive now. */
-static int added_load_jobs(struct hes_app_add *a, struct hes_err *err)
+static int added_load_jobs(struct app_add *a, struct hes_err *err)
 {
 	const struct jobs_file_commands *c = &a->o->commands;
 	const int64_t now_us = a->view.now_us;
@@ -169,7 +169,7 @@ static int added_load_jobs(struct hes_app_add *a, struct hes_err *err)
 	return rc ? rc : app_jobs_fill_commands(a->o->app, &a->new, c->list, c->pattern, err);
 }
 
-static int write_rows(const struct hes_app_add *a, struct hes_err *err)
+static int write_rows(const struct app_add *a, struct hes_err *err)
 {
 	const int64_t now_us = a->view.now_us > 0 ? a->view.now_us : 1,
 		      after = a->n_before ? a->before[a->n_before - 1].id : 0;
@@ -178,7 +178,7 @@ static int write_rows(const struct hes_app_add *a, struct hes_err *err)
 }
 
 /* The run places them. */
-static int make_rows(struct hes_app_add *a, struct hes_err *err)
+static int make_rows(struct app_add *a, struct hes_err *err)
 {
 	a->rows = calloc(a->new.n + 1, sizeof(*a->rows));
 	if (!a->rows)
@@ -190,7 +190,7 @@ static int make_rows(struct hes_app_add *a, struct hes_err *err)
 }
 
 /* Write the jobs into the journal. @return -EAGAIN others added jobs meanwhile */
-static int added_write(struct hes_app_add *a, struct hes_err *err)
+static int added_write(struct app_add *a, struct hes_err *err)
 {
 	int rc = load_run(a, err);
 
@@ -205,28 +205,27 @@ static int added_write(struct hes_app_add *a, struct hes_err *err)
 	return rc ? rc : write_rows(a, err);
 }
 
-int hes_app_jobs_add(struct hes_app_add *a, const struct hes_app_add_options *o,
-		     struct hes_err *err)
+int app_jobs_add(struct app_add *a, const struct app_add_options *o, struct hes_err *err)
 {
 	int rc = -EAGAIN;
 
 	/* Others added jobs meanwhile, perhaps of these names. */
 	for (int i = 0; rc == -EAGAIN && i <= MOST_AGAIN; i++) {
 		if (i)
-			hes_app_add_close(a);
-		*a = (struct hes_app_add){ .o = o };
+			app_add_close(a);
+		*a = (struct app_add){ .o = o };
 		rc = added_write(a, err);
 	}
 	if (!rc)
 		a->taken = a->view.runner == RUN_VIEW_ALIVE || a->view.runner == RUN_VIEW_ELSEWHERE
-				   ? HES_APP_TAKEN_LATER
-				   : HES_APP_TAKEN_AT_RESUME;
+				   ? APP_TAKEN_LATER
+				   : APP_TAKEN_AT_RESUME;
 	return rc;
 }
 
 /* --- handed over --- */
 
-int hes_app_jobs_await(struct hes_app_add *a, struct hes_err *err)
+int app_jobs_await(struct app_add *a, struct hes_err *err)
 {
 	static const struct timespec nap = { 0, 100000000 };
 	const double from_s = hes_monotonic_s();
@@ -234,14 +233,14 @@ int hes_app_jobs_await(struct hes_app_add *a, struct hes_err *err)
 	size_t left = 1;
 	int rc;
 
-	if (a->taken != HES_APP_TAKEN_LATER)
+	if (a->taken != APP_TAKEN_LATER)
 		return 0;
 	while (!(rc = hes_journal_added_waiting(a->journal, a->view.run.id, &left, err)) && left) {
 		rc = hes_journal_run(a->journal, a->view.run.id, &run, err);
 		if (rc)
 			break;
 		if (run.state != HES_RUN_GOING || !run_is_alive(&run)) {
-			a->taken = HES_APP_TAKEN_AT_RESUME;
+			a->taken = APP_TAKEN_AT_RESUME;
 			return 0;
 		}
 		if (hes_monotonic_s() - from_s > TAKE_WAIT_S)
@@ -253,11 +252,11 @@ int hes_app_jobs_await(struct hes_app_add *a, struct hes_err *err)
 		nanosleep(&nap, NULL);
 	}
 	if (!rc && !left)
-		a->taken = HES_APP_TAKEN;
+		a->taken = APP_TAKEN;
 	return rc;
 }
 
-void hes_app_add_close(struct hes_app_add *a)
+void app_add_close(struct app_add *a)
 {
 	free(a->rows);
 	hes_run_added_free(a->before, a->n_before);

@@ -13,21 +13,21 @@
 #include "app/run_view.h"
 
 /** NULL: the usual. */
-struct hes_app_add_options {
-	const struct hes_app *app;
+struct app_add_options {
+	const struct app *app;
 	int64_t run;
 	const char *jobs; /* their file */
 	struct jobs_file_commands commands;
 	const char *catalogue, *store;
 };
 
-enum hes_app_taken { HES_APP_TAKEN, HES_APP_TAKEN_LATER, HES_APP_TAKEN_AT_RESUME };
+enum app_taken { APP_TAKEN, APP_TAKEN_LATER, APP_TAKEN_AT_RESUME };
 
-struct hes_app_add {
-	const struct hes_app_add_options *o;
-	struct run_view view;     /* of the run, before the jobs were added */
-	struct hes_jobs new;      /* the jobs of the file, each with its command */
-	enum hes_app_taken taken; /* whether the runner has them */
+struct app_add {
+	const struct app_add_options *o;
+	struct run_view view; /* of the run, before the jobs were added */
+	struct hes_jobs new;  /* the jobs of the file, each with its command */
+	enum app_taken taken; /* whether the runner has them */
 	/* Private. */
 	struct hes_store *store;
 	struct hes_journal *journal;
@@ -43,13 +43,12 @@ struct hes_app_add {
  * nodes; -ESTALE its plan changed; -EEXIST it has a job of this name; -EPERM a job with a user of
  * its own, or others can change the store; -ENOSPC more memory than a GPU has
  */
-int hes_app_jobs_add(struct hes_app_add *a, const struct hes_app_add_options *o,
-		     struct hes_err *err);
+int app_jobs_add(struct app_add *a, const struct app_add_options *o, struct hes_err *err);
 
 /** Wait until the runner has them, or is gone. @return 0, and taken is set; -ETIMEDOUT; errors of
  * the journal */
-int hes_app_jobs_await(struct hes_app_add *a, struct hes_err *err);
+int app_jobs_await(struct app_add *a, struct hes_err *err);
 
-void hes_app_add_close(struct hes_app_add *a);
+void app_add_close(struct app_add *a);
 
 #endif

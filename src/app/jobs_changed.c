@@ -173,7 +173,7 @@ static bool has_one_of(const struct hes_jobs *planned, const struct hes_jobs *no
 	return found;
 }
 
-int jobs_changed_warn(const struct hes_app *app, const char *plan, const struct hes_jobs *planned,
+int jobs_changed_warn(const struct app *app, const char *plan, const struct hes_jobs *planned,
 		      const char *file, struct hes_err *err)
 {
 	struct hes_jobs now = { 0 };

@@ -39,7 +39,7 @@ int jobs_keep(const struct hes_jobs *planned, struct hes_jobs *now, unsigned wha
  * @return 0; -ENOMEM; -ESTALE @file lacks jobs of the plan, or has others. A file that the plan
  * names and that is not there, or of other jobs, is no error
  */
-int jobs_changed_warn(const struct hes_app *app, const char *plan, const struct hes_jobs *planned,
+int jobs_changed_warn(const struct app *app, const char *plan, const struct hes_jobs *planned,
 		      const char *file, struct hes_err *err);
 
 #endif

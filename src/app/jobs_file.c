@@ -211,7 +211,7 @@ static int keep_numbers(const struct hes_jobs *planned, struct hes_jobs *now, st
 
 /* --- what was planned --- */
 
-static int compare(const struct hes_app *app, const char *path, const struct hes_jobs *planned,
+static int compare(const struct app *app, const char *path, const struct hes_jobs *planned,
 		   const struct hes_jobs *now, const struct jobs_begun *begun, struct hes_err *err)
 {
 	char *what = NULL;
@@ -229,7 +229,7 @@ static int compare(const struct hes_app *app, const char *path, const struct hes
 	return rc;
 }
 
-int jobs_file_load(const struct hes_app *app, const char *path, const struct jobs_file_commands *c,
+int jobs_file_load(const struct app *app, const char *path, const struct jobs_file_commands *c,
 		   const struct hes_jobs *planned, const struct jobs_begun *begun,
 		   struct hes_jobs *out, struct hes_err *err)
 {

@@ -56,7 +56,7 @@ struct jobs_file_commands {
  * @param begun  what that run has done; NULL for a new one
  * @return 0; as hes_jobs_load(); -ENOENT a job without a command; -ESTALE other jobs than @planned
  */
-int jobs_file_load(const struct hes_app *app, const char *path, const struct jobs_file_commands *c,
+int jobs_file_load(const struct app *app, const char *path, const struct jobs_file_commands *c,
 		   const struct hes_jobs *planned, const struct jobs_begun *begun,
 		   struct hes_jobs *out, struct hes_err *err);
 

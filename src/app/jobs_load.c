@@ -34,7 +34,7 @@ static void add_unread(char names[NAMES_MAX], const char *name, size_t length)
 		     near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
-static void warn_of_unread(const struct hes_app *app, const struct hes_jobs *jobs, bool due)
+static void warn_of_unread(const struct app *app, const struct hes_jobs *jobs, bool due)
 {
 	char names[NAMES_MAX] = "";
 	bool weights = false;
@@ -51,7 +51,7 @@ static void warn_of_unread(const struct hes_app *app, const struct hes_jobs *job
 		app_say(app, "%s: this policy does not plan by deadline_s; joint does", jobs->file);
 }
 
-int app_jobs_load(const struct hes_app *app, const char *pattern, const char *path, bool due,
+int app_jobs_load(const struct app *app, const char *pattern, const char *path, bool due,
 		  struct hes_jobs *out, struct hes_err *err)
 {
 	int rc = hes_jobs_load_for(pattern, path, out, err);
@@ -74,7 +74,7 @@ bool app_jobs_arrive_at_once(struct hes_jobs *jobs)
 	return differed;
 }
 
-void app_jobs_warn_memory(const struct hes_app *app, const struct hes_jobs *jobs)
+void app_jobs_warn_memory(const struct app *app, const struct hes_jobs *jobs)
 {
 	size_t n = 0;
 
@@ -147,7 +147,7 @@ static int take_list(const char *path, struct hes_jobs *jobs, struct hes_err *er
 }
 
 /* A pattern that no job uses is said so, and must be right all the same. */
-static int check_unused(const struct hes_app *app, const char *pattern, struct hes_err *err)
+static int check_unused(const struct app *app, const char *pattern, struct hes_err *err)
 {
 	const struct hes_job any = {
 		.id = "1", .workload = "w", .batch_size = 1, .iterations = 1, .memory_mib = 1
@@ -162,7 +162,7 @@ static int check_unused(const struct hes_app *app, const char *pattern, struct h
 	return 0;
 }
 
-static int take_pattern(const struct hes_app *app, struct hes_jobs *jobs, const char *pattern,
+static int take_pattern(const struct app *app, struct hes_jobs *jobs, const char *pattern,
 			struct hes_err *err)
 {
 	bool used = false;
@@ -184,7 +184,7 @@ static int take_pattern(const struct hes_app *app, struct hes_jobs *jobs, const 
 	return rc || used || !pattern ? rc : check_unused(app, pattern, err);
 }
 
-int app_jobs_fill_commands(const struct hes_app *app, struct hes_jobs *jobs, const char *list,
+int app_jobs_fill_commands(const struct app *app, struct hes_jobs *jobs, const char *list,
 			   const char *pattern, struct hes_err *err)
 {
 	int rc = list ? take_list(list, jobs, err) : 0;

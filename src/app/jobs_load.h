@@ -14,7 +14,7 @@
  * @param pattern  of the jobs' commands; NULL: none
  * @param due      whether the policy reads deadlines
  */
-int app_jobs_load(const struct hes_app *app, const char *pattern, const char *path, bool due,
+int app_jobs_load(const struct app *app, const char *pattern, const char *path, bool due,
 		  struct hes_jobs *out, struct hes_err *err);
 
 /** Let all jobs arrive at time 0; deadlines keep their distance from the arrival. @return whether
@@ -22,14 +22,14 @@ int app_jobs_load(const struct hes_app *app, const char *pattern, const char *pa
 bool app_jobs_arrive_at_once(struct hes_jobs *jobs);
 
 /** Say which jobs need more memory than their file says, some of them by name. */
-void app_jobs_warn_memory(const struct hes_app *app, const struct hes_jobs *jobs);
+void app_jobs_warn_memory(const struct app *app, const struct hes_jobs *jobs);
 
 /**
  * Give each job without a command the pattern of its workload in the CSV file @list
  * (workload,command); else @pattern. Both may be NULL.
  * @return 0; -ENOENT a job is left without a command; errors of the file and of patterns
  */
-int app_jobs_fill_commands(const struct hes_app *app, struct hes_jobs *jobs, const char *list,
+int app_jobs_fill_commands(const struct app *app, struct hes_jobs *jobs, const char *list,
 			   const char *pattern, struct hes_err *err);
 
 #endif

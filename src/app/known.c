@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hes_known_free(struct hes_known *k)
+void app_known_free(struct app_known *k)
 {
 	hes_predictor_free(k->predictor);
 	hes_profiles_free(&k->profiles);
@@ -14,17 +14,17 @@ void hes_known_free(struct hes_known *k)
 	free(k->rows);
 	free(k->runs);
 	free(k->fits);
-	*k = (struct hes_known){ .learnt = false };
+	*k = (struct app_known){ .learnt = false };
 }
 
-struct hes_known_row hes_known_of(const struct hes_known *k, const char *workload,
+struct app_known_row app_known_of(const struct app_known *k, const char *workload,
 				  uint32_t batch_size, const char *gpu_type)
 {
-	const struct hes_known_row *low, *high;
+	const struct app_known_row *low, *high;
 	size_t i, j;
 
 	if (!hes_profile_rows(&k->profiles, workload, batch_size, gpu_type, &i, &j))
-		return (struct hes_known_row){ .source = HES_KNOWN_UNKNOWN };
+		return (struct app_known_row){ .source = HES_KNOWN_UNKNOWN };
 	low = &k->rows[i];
 	high = &k->rows[j];
 	return low->source > high->source ||
@@ -33,7 +33,7 @@ struct hes_known_row hes_known_of(const struct hes_known *k, const char *workloa
 		       : *high;
 }
 
-void hes_known_count_plan(const struct hes_known *k, const struct hes_fleet *f,
+void app_known_count_plan(const struct app_known *k, const struct hes_fleet *f,
 			  const struct hes_jobs *jobs, struct hes_plan *p)
 {
 	memset(p->known, 0, sizeof(p->known));
@@ -42,18 +42,18 @@ void hes_known_count_plan(const struct hes_known *k, const struct hes_fleet *f,
 			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
 				const struct hes_job *j =
 					&jobs->v[p->queues[g].batches[b].jobs[i].job];
-				const struct hes_known_row row = hes_known_of(
+				const struct app_known_row row = app_known_of(
 					k, j->workload, j->batch_size, f->gpus[g].type->name);
 
 				p->known[row.source]++;
 			}
 }
 
-void hes_known_count_jobs(const struct hes_known *k, const struct hes_fleet *f,
+void app_known_count_jobs(const struct app_known *k, const struct hes_fleet *f,
 			  const struct hes_jobs *jobs, uint32_t out[HES_KNOWN_SOURCES])
 {
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
-	const size_t n = hes_fleet_types(f, types, HES_KNOWN_TYPES);
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
+	const size_t n = hes_fleet_types(f, types, APP_KNOWN_TYPES);
 
 	memset(out, 0, HES_KNOWN_SOURCES * sizeof(*out));
 	for (size_t i = 0; i < jobs->n; i++) {
@@ -61,7 +61,7 @@ void hes_known_count_jobs(const struct hes_known *k, const struct hes_fleet *f,
 
 		for (size_t t = 0; t < n; t++) {
 			const enum hes_known_source s =
-				hes_known_of(k, jobs->v[i].workload, jobs->v[i].batch_size,
+				app_known_of(k, jobs->v[i].workload, jobs->v[i].batch_size,
 					     types[t]->name)
 					.source;
 
@@ -79,7 +79,7 @@ static bool has_type(const struct hes_profiles *p, const char *type)
 	return false;
 }
 
-void hes_known_fit(const struct hes_known *k, bool file, struct hes_gpu_type *types, size_t n)
+void app_known_fit(const struct app_known *k, bool file, struct hes_gpu_type *types, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const bool own = has_type(&k->measured, types[i].name);

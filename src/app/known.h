@@ -20,32 +20,32 @@
 #include "heshare/store.h"
 #include "model/fit_profile.h"
 
-#define HES_KNOWN_TYPES   64    /* GPU types of a request, at most */
-#define HES_KNOWN_SAMPLES 1000  /* that are drawn for a predictor: the paper's number */
-#define HES_KNOWN_NOISE   0.017 /* coefficient of variation that was measured on a V100 */
-#define HES_KNOWN_SEED    1
+#define APP_KNOWN_TYPES   64    /* GPU types of a request, at most */
+#define APP_KNOWN_SAMPLES 1000  /* that are drawn for a predictor: the paper's number */
+#define APP_KNOWN_NOISE   0.017 /* coefficient of variation that was measured on a V100 */
+#define APP_KNOWN_SEED    1
 
 /** How well a row is known. Errors are standard errors as parts of the value; 0: not known. */
-struct hes_known_row {
+struct app_known_row {
 	enum hes_known_source source;
 	double time_error, power_error;
 };
 
 /** A job that nobody knows, by runs of its script with other arguments. */
-struct hes_known_run {
+struct app_known_run {
 	char workload[HES_NAME_MAX];
 	char gpu_type[HES_NAME_MAX];
 	double run_s; /* of a whole run alone, with its start-up */
 };
 
-struct hes_known {
+struct app_known {
 	struct hes_profiles profiles; /* of all sources: what planners read */
-	struct hes_known_row *rows;   /* [profiles.n] */
+	struct app_known_row *rows;   /* [profiles.n] */
 	struct hes_profiles measured; /* the measured ones of them, as they were measured */
 	struct hes_predictor *predictor;
 	bool learnt; /* the predictor has learnt from measured samples, not from modelled ones
 			alone */
-	struct hes_known_run
+	struct app_known_run
 		*runs; /* of jobs whose iterations were not given, or that nobody knows */
 	size_t n_runs;
 	struct hes_model_fit *fits; /* workloads that were added to the model */
@@ -53,12 +53,12 @@ struct hes_known {
 };
 
 /** What to load, and from where. NULL: the usual place. */
-struct hes_known_request {
-	const struct hes_app *app;
+struct app_known_request {
+	const struct app *app;
 	const struct hes_catalogue *catalogue;
 	const struct hes_fleet *fleet; /* to plan for; NULL: types */
 	const struct hes_gpu_type *const *types;
-	size_t n_types;              /* HES_KNOWN_TYPES at most */
+	size_t n_types;              /* APP_KNOWN_TYPES at most */
 	const char *store;           /* file; there may be none at the usual place */
 	const char *predictor;       /* file, in place of one that is trained on the store */
 	const char *profiles;        /* file or folder, in place of the store's profiles */
@@ -74,12 +74,12 @@ struct hes_known_request {
 /**
  * The same request and store give the same result. A predictor is trained unless the store keeps
  * the one of the same samples; one that was trained is kept there.
- * @param out  hes_known_free() it; written on success only
+ * @param out  app_known_free() it; written on success only
  * @return 0; -EPERM another user can write the store; errors of reading the store, the predictor,
  * the profiles or the model
  */
-int hes_known_load(const struct hes_known_request *q, struct hes_known *out, struct hes_err *err);
-void hes_known_free(struct hes_known *k);
+int app_known_load(const struct app_known_request *q, struct app_known *out, struct hes_err *err);
+void app_known_free(struct app_known *k);
 
 /**
  * Profiles that were measured: derived from the points of jobs alone, and the store's profiles of
@@ -87,34 +87,34 @@ void hes_known_free(struct hes_known *k);
  * lacks are passed over.
  * @return 0; errors of reading the store; -ENOMEM
  */
-int hes_known_measured(struct hes_store *s, const struct hes_catalogue *c,
+int app_known_measured(struct hes_store *s, const struct hes_catalogue *c,
 		       const struct hes_gpu_type *const *types, size_t n_types,
 		       struct hes_profiles *out, struct hes_err *err);
 
 /** What profiling took of what is measured of @jobs. @profiles as in a request; of them it is not
  * known. @return 0; errors of reading the store; -ENOMEM */
-int hes_known_profiling(struct hes_store *s, const struct hes_profiles *profiles,
+int app_known_profiling(struct hes_store *s, const struct hes_profiles *profiles,
 			const struct hes_jobs *jobs, struct hes_store_profiling *out,
 			struct hes_err *err);
 
 /** The same for a request, of which it needs app, store, profiles and jobs. */
-int hes_known_profiling_of(const struct hes_known_request *q, struct hes_store_profiling *out,
+int app_known_profiling_of(const struct app_known_request *q, struct hes_store_profiling *out,
 			   struct hes_err *err);
 
 /** How well a workload at a batch size is known on a GPU type. Of two rows to interpolate between,
  * the worse one counts. No row: unknown. */
-struct hes_known_row hes_known_of(const struct hes_known *k, const char *workload,
+struct app_known_row app_known_of(const struct app_known *k, const char *workload,
 				  uint32_t batch_size, const char *gpu_type);
 
 /** How long a job that nobody knows may take alone on a GPU type, by runs of its script with other
  * arguments; of other GPU types, if this one had none. @return seconds; 0: not known */
-double hes_known_run_s(const struct hes_known *k, const struct hes_job *job, const char *gpu_type);
+double app_known_run_s(const struct app_known *k, const struct hes_job *job, const char *gpu_type);
 
 /** Count the jobs of a plan by the source of their row on the GPU type on which they are placed. */
-void hes_known_count_plan(const struct hes_known *k, const struct hes_fleet *f,
+void app_known_count_plan(const struct app_known *k, const struct hes_fleet *f,
 			  const struct hes_jobs *jobs, struct hes_plan *p);
 /** Jobs by the source of their worst row on any GPU type of a fleet. */
-void hes_known_count_jobs(const struct hes_known *k, const struct hes_fleet *f,
+void app_known_count_jobs(const struct app_known *k, const struct hes_fleet *f,
 			  const struct hes_jobs *jobs, uint32_t out[HES_KNOWN_SOURCES]);
 
 /**
@@ -123,6 +123,6 @@ void hes_known_count_jobs(const struct hes_known *k, const struct hes_fleet *f,
  * never saw are not offered.
  * @param file  whether the predictor comes from a file
  */
-void hes_known_fit(const struct hes_known *k, bool file, struct hes_gpu_type *types, size_t n);
+void app_known_fit(const struct app_known *k, bool file, struct hes_gpu_type *types, size_t n);
 
 #endif

@@ -106,7 +106,7 @@ static bool is_measured(const struct hes_profiles *measured, const char *workloa
 
 /* Unless the model knows the workload. One that it cannot be fitted to stays unknown, where that is
  * enough. */
-static int fit(struct known_load *l, struct hes_known *k, const char *workload, struct hes_err *err)
+static int fit(struct known_load *l, struct app_known *k, const char *workload, struct hes_err *err)
 {
 	struct hes_model_fit *v;
 	struct hes_err why;
@@ -197,7 +197,7 @@ static double row_alike(const struct known_load *l, const struct hes_profile *me
 
 /* From the type whose known networks agree best. @return 0; -ENOENT: measured on no other type at
  * this batch size; -ENOMEM */
-static int derive_alike(struct known_load *l, const struct hes_known *k, const struct hes_job *j,
+static int derive_alike(struct known_load *l, const struct app_known *k, const struct hes_job *j,
 			const struct hes_gpu_type *g, struct hes_err *err)
 {
 	struct hes_profile best, row;
@@ -220,10 +220,10 @@ static int derive_alike(struct known_load *l, const struct hes_known *k, const s
 		return -ENOENT;
 	best.time_se = least;
 	return known_rows_put(
-		l, &best, (struct hes_known_row){ HES_KNOWN_DERIVED, least, NETWORK_ERROR }, err);
+		l, &best, (struct app_known_row){ HES_KNOWN_DERIVED, least, NETWORK_ERROR }, err);
 }
 
-static bool is_fitted(const struct hes_known *k, const char *workload)
+static bool is_fitted(const struct app_known *k, const char *workload)
 {
 	for (size_t i = 0; i < k->n_fits; i++)
 		if (!strcmp(k->fits[i].workload, workload))
@@ -231,7 +231,7 @@ static bool is_fitted(const struct hes_known *k, const char *workload)
 	return false;
 }
 
-static int derive_on(struct known_load *l, struct hes_known *k, const struct hes_job *j,
+static int derive_on(struct known_load *l, struct app_known *k, const struct hes_job *j,
 		     const struct hes_gpu_type *g, struct hes_err *err)
 {
 	struct hes_profile p;
@@ -256,7 +256,7 @@ static int derive_on(struct known_load *l, struct hes_known *k, const struct hes
 	w = hes_model_workload(l->model, j->workload, NULL);
 	p.time_se = spread(&w->time_factors);
 	return known_rows_put(l, &p,
-			      (struct hes_known_row){ HES_KNOWN_DERIVED, spread(&w->time_factors),
+			      (struct app_known_row){ HES_KNOWN_DERIVED, spread(&w->time_factors),
 						      spread(&w->power_factors) },
 			      err);
 }
@@ -270,7 +270,7 @@ static bool seen_before(const struct hes_jobs *jobs, size_t i)
 	return false;
 }
 
-int known_derive(struct known_load *l, struct hes_known *k, struct hes_err *err)
+int known_derive(struct known_load *l, struct app_known *k, struct hes_err *err)
 {
 	const struct hes_jobs *jobs = l->q->jobs;
 	int rc = 0;

@@ -43,7 +43,7 @@ static int join_rows(struct known_load *l, const struct hes_profiles *measured, 
 		if (!own && is_between(measured, &all.v[i]))
 			continue;
 		l->rows[l->n].profile = all.v[i];
-		l->rows[l->n++].about = (struct hes_known_row){
+		l->rows[l->n++].about = (struct app_known_row){
 			.source = own ? HES_KNOWN_MEASURED : HES_KNOWN_NETWORK,
 			.time_error = all.v[i].time_se,
 		};
@@ -53,7 +53,7 @@ static int join_rows(struct known_load *l, const struct hes_profiles *measured, 
 }
 
 /* Sort the rows, and divide them into profiles and how well they are known. */
-static int divide_rows(struct known_load *l, struct hes_known *k, struct hes_err *err)
+static int divide_rows(struct known_load *l, struct app_known *k, struct hes_err *err)
 {
 	k->profiles.v = calloc(l->n + 1, sizeof(*k->profiles.v));
 	k->rows = calloc(l->n + 1, sizeof(*k->rows));
@@ -74,14 +74,14 @@ static int load_measured(const struct known_load *l, struct hes_profiles *out, s
 	static const struct hes_profiles none;
 
 	if (!l->q->profiles && l->store)
-		return hes_known_measured(l->store, l->q->catalogue, l->planned, l->n_types, out,
+		return app_known_measured(l->store, l->q->catalogue, l->planned, l->n_types, out,
 					  err);
 	if (hes_profiles_join(&l->given, &none, out))
 		return hes_fail(err, -ENOMEM, "out of memory for profiles");
 	return 0;
 }
 
-int hes_known_profiling(struct hes_store *s, const struct hes_profiles *profiles,
+int app_known_profiling(struct hes_store *s, const struct hes_profiles *profiles,
 			const struct hes_jobs *jobs, struct hes_store_profiling *out,
 			struct hes_err *err)
 {
@@ -119,8 +119,8 @@ static void set_types(struct known_load *l)
 	l->draw = (struct hes_draw){ .model = l->model,
 				     .types = l->types,
 				     .n_types = l->n_types,
-				     .noise = HES_KNOWN_NOISE,
-				     .seed = HES_KNOWN_SEED };
+				     .noise = APP_KNOWN_NOISE,
+				     .seed = APP_KNOWN_SEED };
 }
 
 /* --- what is read --- */
@@ -144,7 +144,7 @@ static int known_open_store(struct known_load *l, struct hes_err *err)
 
 static int open_sources(struct known_load *l, struct hes_err *err)
 {
-	const struct hes_known_request *q = l->q;
+	const struct app_known_request *q = l->q;
 	const bool own = q->predictor && q->profiles;
 	int rc = q->profiles ? app_profiles_load(q->profiles, &l->given, err) : 0;
 
@@ -157,7 +157,7 @@ static int open_sources(struct known_load *l, struct hes_err *err)
 	return rc;
 }
 
-int hes_known_profiling_of(const struct hes_known_request *q, struct hes_store_profiling *out,
+int app_known_profiling_of(const struct app_known_request *q, struct hes_store_profiling *out,
 			   struct hes_err *err)
 {
 	struct known_load l = { .q = q };
@@ -165,7 +165,7 @@ int hes_known_profiling_of(const struct hes_known_request *q, struct hes_store_p
 			     : known_open_store(&l, err);
 
 	if (!rc)
-		rc = hes_known_profiling(l.store, q->profiles ? &l.given : NULL, q->jobs, out, err);
+		rc = app_known_profiling(l.store, q->profiles ? &l.given : NULL, q->jobs, out, err);
 	hes_profiles_free(&l.given);
 	hes_store_close(l.store);
 	return rc;
@@ -174,18 +174,18 @@ int hes_known_profiling_of(const struct hes_known_request *q, struct hes_store_p
 /* @return 0; -E2BIG */
 static int find_types(struct known_load *l, struct hes_err *err)
 {
-	const struct hes_known_request *q = l->q;
+	const struct app_known_request *q = l->q;
 
-	l->n_types = q->fleet ? hes_fleet_types(q->fleet, l->planned, HES_KNOWN_TYPES) : q->n_types;
-	if (l->n_types > HES_KNOWN_TYPES)
-		return hes_fail(err, -E2BIG, "more than %d GPU types", HES_KNOWN_TYPES);
+	l->n_types = q->fleet ? hes_fleet_types(q->fleet, l->planned, APP_KNOWN_TYPES) : q->n_types;
+	if (l->n_types > APP_KNOWN_TYPES)
+		return hes_fail(err, -E2BIG, "more than %d GPU types", APP_KNOWN_TYPES);
 	for (size_t i = 0; !q->fleet && i < q->n_types; i++)
 		l->planned[i] = q->types[i];
 	return 0;
 }
 
 /* Samples are drawn before workloads are added to the model. */
-static int load(struct known_load *l, struct hes_known *k, struct hes_err *err)
+static int load(struct known_load *l, struct app_known *k, struct hes_err *err)
 {
 	int rc = find_types(l, err);
 
@@ -208,10 +208,10 @@ static int load(struct known_load *l, struct hes_known *k, struct hes_err *err)
 	return rc ? rc : known_runs(l, k, err);
 }
 
-int hes_known_load(const struct hes_known_request *q, struct hes_known *out, struct hes_err *err)
+int app_known_load(const struct app_known_request *q, struct app_known *out, struct hes_err *err)
 {
 	struct known_load *l = calloc(1, sizeof(*l));
-	struct hes_known k = { .learnt = false };
+	struct app_known k = { .learnt = false };
 	int rc;
 
 	if (!l)
@@ -226,7 +226,7 @@ int hes_known_load(const struct hes_known_request *q, struct hes_known *out, str
 	free(l->rows);
 	free(l);
 	if (rc)
-		hes_known_free(&k);
+		app_known_free(&k);
 	else
 		*out = k;
 	return rc;

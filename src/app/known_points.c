@@ -92,7 +92,7 @@ static int derive_points(struct hes_store *s, const struct hes_catalogue *c,
 	return rc;
 }
 
-int hes_known_measured(struct hes_store *s, const struct hes_catalogue *c,
+int app_known_measured(struct hes_store *s, const struct hes_catalogue *c,
 		       const struct hes_gpu_type *const *types, size_t n_types,
 		       struct hes_profiles *out, struct hes_err *err)
 {

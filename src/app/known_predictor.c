@@ -47,7 +47,7 @@ static void leave_out_types(const struct hes_catalogue *c, struct hes_samples *s
 }
 
 /* Unlocked GPUs ran at the clocks that they held. */
-static int hold_types(const struct known_load *l, const struct hes_known *k,
+static int hold_types(const struct known_load *l, const struct app_known *k,
 		      struct training_data *t, struct hes_err *err)
 {
 	const struct hes_catalogue *c = l->q->catalogue;
@@ -61,7 +61,7 @@ static int hold_types(const struct known_load *l, const struct hes_known *k,
 	return 0;
 }
 
-static int load_measured(struct known_load *l, struct hes_known *k, struct training_data *t,
+static int load_measured(struct known_load *l, struct app_known *k, struct training_data *t,
 			 struct hes_err *err)
 {
 	const struct hes_store_query all = { .workload = NULL };
@@ -75,10 +75,10 @@ static int load_measured(struct known_load *l, struct hes_known *k, struct train
 	return rc ? rc : hold_types(l, k, t, err);
 }
 
-static int train(struct known_load *l, struct hes_known *k, struct training_data *t,
+static int train(struct known_load *l, struct app_known *k, struct training_data *t,
 		 struct hes_err *err)
 {
-	const struct hes_train_options options = { .seed = HES_KNOWN_SEED, .prior = &t->prior };
+	const struct hes_train_options options = { .seed = APP_KNOWN_SEED, .prior = &t->prior };
 
 	if (t->measured.n >= SAY_FROM)
 		app_say(l->q->again ? NULL : l->q->app,
@@ -100,7 +100,7 @@ static int add_key(const struct hes_row_table *t, const void *row, uint64_t *h, 
 }
 
 /* A hash of all that decides the predictor. */
-static int key_of(const struct known_load *l, const struct hes_known *k,
+static int key_of(const struct known_load *l, const struct app_known *k,
 		  const struct training_data *t, uint64_t *out, struct hes_err *err)
 {
 	uint64_t h;
@@ -126,7 +126,7 @@ static int key_of(const struct known_load *l, const struct hes_known *k,
 }
 
 /* @return -ENOENT it is not there, or this program cannot read it */
-static int find_kept(const struct known_load *l, uint64_t key, struct hes_known *k)
+static int find_kept(const struct known_load *l, uint64_t key, struct app_known *k)
 {
 	char *bytes = NULL;
 	size_t n;
@@ -139,7 +139,7 @@ static int find_kept(const struct known_load *l, uint64_t key, struct hes_known 
 }
 
 /* A store that cannot be written is no error: the next plan trains again. */
-static void keep(const struct known_load *l, uint64_t key, const struct hes_known *k)
+static void keep(const struct known_load *l, uint64_t key, const struct app_known *k)
 {
 	struct hes_store *s = NULL;
 	char *bytes = NULL;
@@ -153,7 +153,7 @@ static void keep(const struct known_load *l, uint64_t key, const struct hes_know
 	free(bytes);
 }
 
-static int find_or_train(struct known_load *l, struct hes_known *k, struct training_data *t,
+static int find_or_train(struct known_load *l, struct app_known *k, struct training_data *t,
 			 struct hes_err *err)
 {
 	uint64_t key;
@@ -173,7 +173,7 @@ static int find_or_train(struct known_load *l, struct hes_known *k, struct train
 	return rc;
 }
 
-int known_predictor(struct known_load *l, struct hes_known *k, struct hes_err *err)
+int known_predictor(struct known_load *l, struct app_known *k, struct hes_err *err)
 {
 	struct training_data t = { .prior = { .n = 0 } };
 	int rc;
@@ -183,7 +183,7 @@ int known_predictor(struct known_load *l, struct hes_known *k, struct hes_err *e
 		return hes_predictor_load(l->q->predictor, &k->predictor, err);
 	}
 	/* Samples are drawn from drawn profiles, even if there are measured ones. */
-	rc = hes_draw_samples(&l->draw, &l->drawn, HES_KNOWN_SAMPLES, &t.prior, err);
+	rc = hes_draw_samples(&l->draw, &l->drawn, APP_KNOWN_SAMPLES, &t.prior, err);
 	t.prior.known = &l->drawn;
 	if (!rc)
 		rc = l->store ? find_or_train(l, k, &t, err) : train(l, k, &t, err);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int known_rows_put(struct known_load *l, const struct hes_profile *p, struct hes_known_row about,
+int known_rows_put(struct known_load *l, const struct hes_profile *p, struct app_known_row about,
 		   struct hes_err *err)
 {
 	struct known_row *rows;

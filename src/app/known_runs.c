@@ -16,11 +16,11 @@ struct seen {
 	char *script; /* owned; NULL: none was found */
 };
 
-static bool is_unknown(const struct known_load *l, const struct hes_known *k,
+static bool is_unknown(const struct known_load *l, const struct app_known *k,
 		       const struct hes_job *j)
 {
 	for (size_t t = 0; t < l->n_types; t++)
-		if (hes_known_of(k, j->workload, j->batch_size, l->types[t]->name).source !=
+		if (app_known_of(k, j->workload, j->batch_size, l->types[t]->name).source !=
 		    HES_KNOWN_UNKNOWN)
 			return false;
 	return true;
@@ -38,7 +38,7 @@ static double run_s_of(const struct hes_point *p, const struct hes_job *j)
 
 /* The mean over the points of a script on a type. @return false: there is none */
 static bool average(const struct seen *v, size_t n, const struct hes_job *j, const char *script,
-		    const char *type, struct hes_known_run *out)
+		    const char *type, struct app_known_run *out)
 {
 	double sum = 0;
 	size_t used = 0;
@@ -51,7 +51,7 @@ static bool average(const struct seen *v, size_t n, const struct hes_job *j, con
 		}
 	if (!used)
 		return false;
-	*out = (struct hes_known_run){ .run_s = exp(sum / (double)used) };
+	*out = (struct app_known_run){ .run_s = exp(sum / (double)used) };
 	strcpy(out->workload, j->workload);
 	strcpy(out->gpu_type, type);
 	return true;
@@ -59,10 +59,10 @@ static bool average(const struct seen *v, size_t n, const struct hes_job *j, con
 
 /* On every type of @v. */
 static int add_runs(const struct seen *v, size_t n, const struct hes_job *j, const char *script,
-		    struct hes_known *k, struct hes_err *err)
+		    struct app_known *k, struct hes_err *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct hes_known_run run, *runs;
+		struct app_known_run run, *runs;
 		size_t first = 0;
 
 		while (strcmp(v[first].p->gpu_type, v[i].p->gpu_type))
@@ -93,7 +93,7 @@ static struct seen *see(const struct hes_points *points, size_t *n)
 	return v;
 }
 
-static int find_runs(const struct known_load *l, struct hes_known *k,
+static int find_runs(const struct known_load *l, struct app_known *k,
 		     const struct hes_points *points, struct hes_err *err)
 {
 	const struct hes_jobs *jobs = l->q->jobs;
@@ -105,7 +105,7 @@ static int find_runs(const struct known_load *l, struct hes_known *k,
 		const struct hes_job *j = &jobs->v[i];
 		char *script = j->command && is_unknown(l, k, j) ? hes_script_of(j->command) : NULL;
 
-		if (script && !(hes_known_run_s(k, j, "") > 0))
+		if (script && !(app_known_run_s(k, j, "") > 0))
 			rc = add_runs(v, n, j, script, k, err);
 		free(script);
 	}
@@ -115,7 +115,7 @@ static int find_runs(const struct known_load *l, struct hes_known *k,
 	return rc;
 }
 
-int known_runs(struct known_load *l, struct hes_known *k, struct hes_err *err)
+int known_runs(struct known_load *l, struct app_known *k, struct hes_err *err)
 {
 	const struct hes_store_query all = { .workload = NULL };
 	struct hes_points points = { .n = 0 };
@@ -133,7 +133,7 @@ int known_runs(struct known_load *l, struct hes_known *k, struct hes_err *err)
 	return rc;
 }
 
-double hes_known_run_s(const struct hes_known *k, const struct hes_job *job, const char *gpu_type)
+double app_known_run_s(const struct app_known *k, const struct hes_job *job, const char *gpu_type)
 {
 	double sum = 0;
 	size_t n = 0;

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/trust.h"
 
-static int default_path(const struct hes_app *app, char **out, struct hes_err *err)
+static int default_path(const struct app *app, char **out, struct hes_err *err)
 {
 	const char *named = app_variable(app, "HESHARE_STORE");
 	char *copy;
@@ -51,8 +51,8 @@ static int make_folders(char *path, struct hes_err *err)
 	return rc;
 }
 
-int app_store_open(const struct hes_app *app, const char *path, enum hes_store_mode mode,
-		   int wait_ms, struct hes_store **out, struct hes_err *err)
+int app_store_open(const struct app *app, const char *path, enum hes_store_mode mode, int wait_ms,
+		   struct hes_store **out, struct hes_err *err)
 {
 	char *standard = NULL;
 	int rc;

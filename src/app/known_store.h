@@ -10,8 +10,8 @@
 
 /** Open the store at @path; NULL: HESHARE_STORE, or heshare/store.db below
  * XDG_DATA_HOME or ~/.local/share; its folder is made for HES_STORE_WRITE. */
-int app_store_open(const struct hes_app *app, const char *path, enum hes_store_mode mode,
-		   int wait_ms, struct hes_store **out, struct hes_err *err);
+int app_store_open(const struct app *app, const char *path, enum hes_store_mode mode, int wait_ms,
+		   struct hes_store **out, struct hes_err *err);
 
 /**
  * Whether what is in a store may make a process of this user start programs: no user but root and

@@ -32,7 +32,7 @@ static int fleet_load(struct partition_fleet *t, struct hes_err *err)
 		rc = app_fleet_load(q->fleet, &t->in.catalogue, &t->fleet, err);
 	if (rc)
 		return rc;
-	t->n_types = hes_fleet_types(&t->fleet, t->types, HES_KNOWN_TYPES);
+	t->n_types = hes_fleet_types(&t->fleet, t->types, APP_KNOWN_TYPES);
 	t->names = calloc(t->jobs.n, sizeof(*t->names));
 	t->floor = calloc(t->jobs.n, sizeof(*t->floor));
 	t->memory_mib = calloc(t->jobs.n, sizeof(*t->memory_mib));

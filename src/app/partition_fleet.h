@@ -15,7 +15,7 @@ struct partition_fleet {
 	struct hes_fleet fleet;
 	struct partition_inputs in;
 	struct partition_name *names; /* [jobs.n] */
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
 	size_t n_types;
 	const struct hes_share_profile **profiles;
 	double *floor;

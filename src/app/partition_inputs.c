@@ -196,13 +196,13 @@ static int draw_types(const struct hes_model *m, const struct partition_name *jo
 		      const struct hes_gpu_type *const *types, size_t n_types,
 		      struct partition_inputs *in, struct hes_err *err)
 {
-	struct drawing w = { .d = { .model = m, .noise = HES_KNOWN_NOISE, .seed = HES_KNOWN_SEED },
+	struct drawing w = { .d = { .model = m, .noise = APP_KNOWN_NOISE, .seed = APP_KNOWN_SEED },
 			     .points = in->points,
 			     .n_measured = in->points.n,
 			     .room = in->points.n };
 	int rc = 0;
 
-	hes_rng_seed(&w.rng, HES_KNOWN_SEED);
+	hes_rng_seed(&w.rng, APP_KNOWN_SEED);
 	for (size_t t = 0; t < n_types && !rc; t++) {
 		w.g = types[t];
 		rc = draw_type(&w, m, jobs, n_jobs, err);
@@ -260,7 +260,7 @@ static int inputs_draw_missing(const char *store, const struct partition_name *j
 			       struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_jobs named = { .v = calloc(n_jobs + 1, sizeof(*named.v)), .n = n_jobs };
-	struct hes_known_request from = {
+	struct app_known_request from = {
 		.app = in->from->app,
 		.catalogue = &in->catalogue,
 		.types = types,
@@ -270,7 +270,7 @@ static int inputs_draw_missing(const char *store, const struct partition_name *j
 		.profiles_only = true,
 		.replayed = true, /* points are drawn from the model, which learns the workloads */
 	};
-	struct hes_known k = { .learnt = false };
+	struct app_known k = { .learnt = false };
 	struct hes_model *m = NULL;
 	const size_t before = in->points.n;
 	int rc = named.v ? app_model_load(in->from->app, NULL, &in->catalogue, types, n_types, &m,
@@ -283,13 +283,13 @@ static int inputs_draw_missing(const char *store, const struct partition_name *j
 	}
 	from.model = m;
 	if (!rc)
-		rc = hes_known_load(&from, &k, err);
+		rc = app_known_load(&from, &k, err);
 	if (!rc)
 		rc = draw_types(m, jobs, n_jobs, types, n_types, in, err);
 	if (!rc && in->points.n > before)
 		snprintf(in->what, sizeof(in->what), "%s",
 			 before ? "the store and the GPU model" : "the GPU model");
-	hes_known_free(&k);
+	app_known_free(&k);
 	hes_model_free(m);
 	free(named.v);
 	return rc;

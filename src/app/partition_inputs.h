@@ -12,7 +12,7 @@
 #include "heshare/partition.h"
 
 struct partition_from {
-	const struct hes_app *app;
+	const struct app *app;
 	void (*progress)(const char *what, uint64_t done, uint64_t total); /* NULL: none */
 	const char *store;                                                 /* NULL: the user's */
 	const char *points; /* points.csv or its folder; NULL: the store */

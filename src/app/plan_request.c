@@ -37,7 +37,7 @@ bool app_is_known(const struct hes_profiles *p, const struct hes_fleet *f,
 /* The usable part of a request, and what is decided before the policy. */
 struct around {
 	const struct hes_request *r;
-	const struct hes_known *all; /* may be NULL */
+	const struct app_known *all; /* may be NULL */
 	struct hes_request known;    /* for the policy */
 	struct hes_fleet fleet;      /* usable GPUs */
 	size_t *at;                  /* [fleet] index in the whole fleet */
@@ -134,7 +134,7 @@ static bool fits(const struct around *a, size_t g, uint32_t job)
 static int64_t guess_us(const struct around *a, size_t g, uint32_t job)
 {
 	const double s =
-		a->all ? hes_known_run_s(a->all, &a->r->jobs->v[job], a->fleet.gpus[g].type->name)
+		a->all ? app_known_run_s(a->all, &a->r->jobs->v[job], a->fleet.gpus[g].type->name)
 		       : 0;
 
 	return s > 0 && s < HES_PLAN_LONGEST_US * 1e-6 ? llround(s * 1e6) : APP_GUESS_US;
@@ -262,7 +262,7 @@ static int plan_known(struct around *a, const struct hes_policy *policy, struct 
 }
 
 int app_plan_around(const struct hes_policy *policy, const struct hes_request *r,
-		    const struct hes_known *known, const bool *usable, struct hes_plan *out,
+		    const struct app_known *known, const bool *usable, struct hes_plan *out,
 		    struct hes_front *front, struct hes_err *err)
 {
 	struct around a;
@@ -320,7 +320,7 @@ static bool has_unknown(const struct hes_request *r)
 }
 
 static int plan_all(const struct hes_policy *policy, const struct hes_request *r,
-		    const struct hes_known *known, struct hes_plan *out, struct hes_front *front,
+		    const struct app_known *known, struct hes_plan *out, struct hes_front *front,
 		    struct hes_err *err)
 {
 	int rc;
@@ -332,7 +332,7 @@ static int plan_all(const struct hes_policy *policy, const struct hes_request *r
 }
 
 int app_plan_all(const struct hes_policy *policy, const struct hes_request *r,
-		 const struct hes_known *known, struct hes_plan *out, struct hes_front *front,
+		 const struct app_known *known, struct hes_plan *out, struct hes_front *front,
 		 struct hes_err *err)
 {
 	struct hes_request all = *r;
@@ -357,7 +357,7 @@ int app_plan_all(const struct hes_policy *policy, const struct hes_request *r,
 	if (rc)
 		hes_plan_finish(out);
 	else
-		hes_known_count_plan(known, r->fleet, r->jobs, out);
+		app_known_count_plan(known, r->fleet, r->jobs, out);
 	return rc;
 }
 

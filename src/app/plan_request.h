@@ -18,7 +18,7 @@
  * @return as hes_policy_plan(), and the plan is valid
  */
 int app_plan_all(const struct hes_policy *policy, const struct hes_request *r,
-		 const struct hes_known *known, struct hes_plan *out, struct hes_front *front,
+		 const struct app_known *known, struct hes_plan *out, struct hes_front *front,
 		 struct hes_err *err);
 
 /** @return 0; -ENOSPC a job needs more memory than any GPU has */
@@ -39,7 +39,7 @@ bool app_is_known(const struct hes_profiles *p, const struct hes_fleet *f,
  * @return as hes_policy_plan()
  */
 int app_plan_around(const struct hes_policy *policy, const struct hes_request *r,
-		    const struct hes_known *known, const bool *usable, struct hes_plan *out,
+		    const struct app_known *known, const bool *usable, struct hes_plan *out,
 		    struct hes_front *front, struct hes_err *err);
 
 /**

@@ -46,7 +46,7 @@ static int parse_budget(const char *text, double *seconds, uint64_t *evaluations
 	return 0;
 }
 
-static int planner_find_policy(struct hes_app_planner *p, struct hes_err *err)
+static int planner_find_policy(struct app_planner *p, struct hes_err *err)
 {
 	const char *name = p->o->policy ? p->o->policy : "joint";
 
@@ -65,9 +65,9 @@ static int planner_find_policy(struct hes_app_planner *p, struct hes_err *err)
 }
 
 /* A preference is named with the policy or by itself. */
-static int find_preference(struct hes_app_planner *p, struct hes_err *err)
+static int find_preference(struct app_planner *p, struct hes_err *err)
 {
-	const struct hes_app_planner_options *o = p->o;
+	const struct app_planner_options *o = p->o;
 
 	if (!o->prefer)
 		return 0;
@@ -81,9 +81,9 @@ static int find_preference(struct hes_app_planner *p, struct hes_err *err)
 }
 
 /* Limits are for policies that search. */
-static int check_limits(struct hes_app_planner *p, struct hes_err *err)
+static int check_limits(struct app_planner *p, struct hes_err *err)
 {
-	const struct hes_app_planner_options *o = p->o;
+	const struct app_planner_options *o = p->o;
 	char able[200];
 
 	if ((!o->budget && !(o->power_cap_w > 0)) || hes_policy_searches(p->policy))
@@ -96,9 +96,9 @@ static int check_limits(struct hes_app_planner *p, struct hes_err *err)
 			able);
 }
 
-int hes_app_planner_check(struct hes_app_planner *p, struct hes_err *err)
+int app_planner_check(struct app_planner *p, struct hes_err *err)
 {
-	const struct hes_app_planner_options *o = p->o;
+	const struct app_planner_options *o = p->o;
 	int rc = planner_find_policy(p, err);
 
 	if (!rc && o->gpus && o->fleet)
@@ -115,9 +115,9 @@ int hes_app_planner_check(struct hes_app_planner *p, struct hes_err *err)
 	return rc || !o->of_run || !o->gpus ? rc : gpus_check(o->gpus, err);
 }
 
-int hes_app_planner_gpus(struct hes_app_planner *p, struct hes_err *err)
+int app_planner_gpus(struct app_planner *p, struct hes_err *err)
 {
-	const struct hes_app_planner_options *o = p->o;
+	const struct app_planner_options *o = p->o;
 	int rc = 0;
 
 	if (p->gpus.types)
@@ -132,10 +132,10 @@ int hes_app_planner_gpus(struct hes_app_planner *p, struct hes_err *err)
 
 /* --- what is known --- */
 
-static int load_known(struct hes_app_planner *p, const struct hes_jobs *jobs, bool again,
-		      struct hes_known *out, struct hes_err *err)
+static int load_known(struct app_planner *p, const struct hes_jobs *jobs, bool again,
+		      struct app_known *out, struct hes_err *err)
 {
-	const struct hes_known_request from = { .app = p->o->app,
+	const struct app_known_request from = { .app = p->o->app,
 						.catalogue = p->catalogue,
 						.fleet = p->fleet,
 						.store = p->o->store,
@@ -145,20 +145,20 @@ static int load_known(struct hes_app_planner *p, const struct hes_jobs *jobs, bo
 						.profiles_only = again,
 						.again = again };
 
-	return hes_known_load(&from, out, err);
+	return app_known_load(&from, out, err);
 }
 
 /* The runner reads GPU types without a lock, so they are made before it begins. It does not read
  * @measured while it is planned again. */
-static int load_all(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_err *err)
+static int load_all(struct app_planner *p, struct hes_jobs *jobs, struct hes_err *err)
 {
 	int rc = load_known(p, jobs, false, &p->known, err);
 
 	if (rc)
 		return rc;
-	hes_known_fit(&p->known, false, p->catalogue->types, p->catalogue->n);
-	hes_known_fit(&p->known, p->o->predictor != NULL, p->gpus.types, p->gpus.n_types);
-	hes_known_fit(&p->known, false, p->fleet->limited, p->fleet->n_limited);
+	app_known_fit(&p->known, false, p->catalogue->types, p->catalogue->n);
+	app_known_fit(&p->known, p->o->predictor != NULL, p->gpus.types, p->gpus.n_types);
+	app_known_fit(&p->known, false, p->fleet->limited, p->fleet->n_limited);
 	hes_jobs_take_measured(jobs, &p->known.measured);
 	p->measured = p->known.measured;
 	p->known.measured = (struct hes_profiles){ 0 };
@@ -166,10 +166,9 @@ static int load_all(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes
 }
 
 /* Measured meanwhile. */
-static int refresh_known(struct hes_app_planner *p, const struct hes_jobs *jobs,
-			 struct hes_err *err)
+static int refresh_known(struct app_planner *p, const struct hes_jobs *jobs, struct hes_err *err)
 {
-	struct hes_known now;
+	struct app_known now;
 	int rc = load_known(p, jobs, true, &now, err);
 
 	if (rc)
@@ -177,7 +176,7 @@ static int refresh_known(struct hes_app_planner *p, const struct hes_jobs *jobs,
 	now.predictor = p->known.predictor;
 	now.learnt = p->known.learnt;
 	p->known.predictor = NULL;
-	hes_known_free(&p->known);
+	app_known_free(&p->known);
 	hes_profiles_free(&p->measured);
 	p->measured = now.measured;
 	now.measured = (struct hes_profiles){ 0 };
@@ -187,7 +186,7 @@ static int refresh_known(struct hes_app_planner *p, const struct hes_jobs *jobs,
 
 /* --- the first plan --- */
 
-static struct hes_request request_of(const struct hes_app_planner *p, const struct hes_jobs *jobs)
+static struct hes_request request_of(const struct app_planner *p, const struct hes_jobs *jobs)
 {
 	return (struct hes_request){
 		.fleet = p->fleet,
@@ -201,7 +200,7 @@ static struct hes_request request_of(const struct hes_app_planner *p, const stru
 }
 
 /* The jobs that run next to one, in the middle of its time. */
-static struct hes_load co_runners_of(const struct hes_app_planner *p, const struct hes_jobs *jobs,
+static struct hes_load co_runners_of(const struct app_planner *p, const struct hes_jobs *jobs,
 				     const struct hes_gpu_type *g, const struct hes_queue *q,
 				     const struct hes_placement *of)
 {
@@ -225,7 +224,7 @@ static struct hes_load co_runners_of(const struct hes_app_planner *p, const stru
 
 /* How far the time of a job may be off: the predictor's interval, and what is known of its time
  * alone. */
-static double placement_error(const struct hes_app_planner *p, const struct hes_jobs *jobs,
+static double placement_error(const struct app_planner *p, const struct hes_jobs *jobs,
 			      const struct hes_gpu_type *g, const struct hes_queue *q,
 			      const struct hes_batch *b, const struct hes_placement *of)
 {
@@ -244,11 +243,11 @@ static double placement_error(const struct hes_app_planner *p, const struct hes_
 	return hypot(fmax(e.iteration_high_us / e.iteration_us - 1,
 			  1 - e.iteration_low_us / e.iteration_us),
 		     STANDARD_ERRORS *
-			     hes_known_of(&p->known, job->workload, job->batch_size, g->name)
+			     app_known_of(&p->known, job->workload, job->batch_size, g->name)
 				     .time_error);
 }
 
-static void plan_errors(const struct hes_app_planner *p, const struct hes_jobs *jobs,
+static void plan_errors(const struct app_planner *p, const struct hes_jobs *jobs,
 			struct hes_plan *plan)
 {
 	for (size_t g = 0; g < plan->n_gpus; g++)
@@ -265,13 +264,13 @@ static void plan_errors(const struct hes_app_planner *p, const struct hes_jobs *
 /* The part of the time for a search that is over: the library has no clock. */
 static double spent(void *planner)
 {
-	const struct hes_app_planner *p = planner;
+	const struct app_planner *p = planner;
 
 	return (hes_monotonic_s() - p->from_s) / p->search_s;
 }
 
-int hes_app_plan(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_plan *out,
-		 struct hes_front *front, struct hes_err *err)
+int app_plan(struct app_planner *p, struct hes_jobs *jobs, struct hes_plan *out,
+	     struct hes_front *front, struct hes_err *err)
 {
 	struct hes_request r;
 	int rc = load_all(p, jobs, err);
@@ -297,7 +296,7 @@ int hes_app_plan(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_pl
 /* --- again --- */
 
 /* The GPUs of a plan's file as this user can use them now. */
-static int look_at_gpus(struct hes_app_planner *p, struct hes_fleet *fleet, struct hes_err *err)
+static int look_at_gpus(struct app_planner *p, struct hes_fleet *fleet, struct hes_err *err)
 {
 	int rc = gpus_fleet_load(p->o->app, NULL, p->catalogue, false, &p->gpus, err);
 
@@ -309,8 +308,8 @@ static int look_at_gpus(struct hes_app_planner *p, struct hes_fleet *fleet, stru
 	return rc;
 }
 
-int hes_app_planner_resume(struct hes_app_planner *p, const struct hes_plan *plan,
-			   struct hes_fleet *fleet, struct hes_jobs *jobs, struct hes_err *err)
+int app_planner_resume(struct app_planner *p, const struct hes_plan *plan, struct hes_fleet *fleet,
+		       struct hes_jobs *jobs, struct hes_err *err)
 {
 	int rc = look_at_gpus(p, fleet, err);
 
@@ -323,7 +322,7 @@ int hes_app_planner_resume(struct hes_app_planner *p, const struct hes_plan *pla
 	return load_all(p, jobs, err);
 }
 
-static size_t count_known(const struct hes_app_planner *p, const struct hes_run_now *now)
+static size_t count_known(const struct app_planner *p, const struct hes_run_now *now)
 {
 	size_t n = 0;
 
@@ -334,8 +333,8 @@ static size_t count_known(const struct hes_app_planner *p, const struct hes_run_
 
 /* --- again, in a run of a plan --- */
 
-void hes_app_planner_keep(struct hes_app_planner *p, const struct hes_plan *plan,
-			  struct hes_fleet *fleet, const char *catalogue)
+void app_planner_keep(struct app_planner *p, const struct hes_plan *plan, struct hes_fleet *fleet,
+		      const char *catalogue)
 {
 	p->plan = plan;
 	p->fleet = fleet;
@@ -346,7 +345,7 @@ void hes_app_planner_keep(struct hes_app_planner *p, const struct hes_plan *plan
 	p->power_cap_mw = plan->power_cap_mw;
 }
 
-static void own_free(struct hes_app_planner *p)
+static void own_free(struct app_planner *p)
 {
 	free(p->own.gpus);
 	free(p->alone);
@@ -360,7 +359,7 @@ static void own_free(struct hes_app_planner *p)
 }
 
 /* The fleet with types of the planner's own. */
-static int own_make(struct hes_app_planner *p, const struct hes_fleet *f, struct hes_err *err)
+static int own_make(struct app_planner *p, const struct hes_fleet *f, struct hes_err *err)
 {
 	int rc = app_catalogue_load(p->o->app, p->types_file, true, &p->types, err);
 
@@ -379,7 +378,7 @@ static int own_make(struct hes_app_planner *p, const struct hes_fleet *f, struct
 	return rc ? rc : look_at_gpus(p, &p->own, err);
 }
 
-static int own_load(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes_err *err)
+static int own_load(struct app_planner *p, struct hes_jobs *jobs, struct hes_err *err)
 {
 	struct hes_fleet *whole = p->fleet;
 	int rc = own_make(p, whole, err);
@@ -401,10 +400,10 @@ static int own_load(struct hes_app_planner *p, struct hes_jobs *jobs, struct hes
 	return rc;
 }
 
-int hes_app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
-		       struct hes_err *err)
+int app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
+		   struct hes_err *err)
 {
-	struct hes_app_planner *p = ctx;
+	struct app_planner *p = ctx;
 	struct hes_request r;
 	size_t n_known;
 	int rc = 0;
@@ -436,8 +435,7 @@ int hes_app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan
 	return rc;
 }
 
-const struct hes_profiles *hes_app_planner_profiles(struct hes_app_planner *p,
-						    const struct hes_jobs *jobs)
+const struct hes_profiles *app_planner_profiles(struct app_planner *p, const struct hes_jobs *jobs)
 {
 	struct hes_err err;
 
@@ -445,10 +443,10 @@ const struct hes_profiles *hes_app_planner_profiles(struct hes_app_planner *p,
 	return &p->known.profiles;
 }
 
-void hes_app_planner_close(struct hes_app_planner *p)
+void app_planner_close(struct app_planner *p)
 {
 	policy_program_free(p->program);
-	hes_known_free(&p->known);
+	app_known_free(&p->known);
 	hes_profiles_free(&p->measured);
 	hes_fleet_free(&p->file);
 	own_free(p);

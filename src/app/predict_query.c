@@ -148,7 +148,7 @@ static int query_load_known(const struct predict_request *q, struct predict_quer
 			    struct hes_err *err)
 {
 	struct hes_jobs jobs = { .n = 0 };
-	const struct hes_known_request from = { .app = q->app,
+	const struct app_known_request from = { .app = q->app,
 						.catalogue = &p->catalogue,
 						.types = &p->gpu,
 						.n_types = 1,
@@ -159,7 +159,7 @@ static int query_load_known(const struct predict_request *q, struct predict_quer
 	int rc = query_name_jobs(q, &jobs, err);
 
 	if (!rc)
-		rc = hes_known_load(&from, &p->known, err);
+		rc = app_known_load(&from, &p->known, err);
 	free(jobs.v);
 	return rc;
 }
@@ -167,7 +167,7 @@ static int query_load_known(const struct predict_request *q, struct predict_quer
 static bool query_is_known(const struct predict_request *q, const struct predict_query *p,
 			   const char *workload)
 {
-	return hes_known_of(&p->known, workload, (uint32_t)q->batch, p->gpu->name).source !=
+	return app_known_of(&p->known, workload, (uint32_t)q->batch, p->gpu->name).source !=
 	       HES_KNOWN_UNKNOWN;
 }
 
@@ -188,7 +188,7 @@ int predict_query(const struct predict_request *q, struct predict_query *out, st
 	rc = query_load_known(q, out, err);
 	if (rc)
 		return rc;
-	hes_known_fit(&out->known, false, out->catalogue.types, out->catalogue.n);
+	app_known_fit(&out->known, false, out->catalogue.types, out->catalogue.n);
 	/* Of a script there is mostly the whole run alone. */
 	hes_job_whole_run_of(q->workload, whole);
 	snprintf(out->workload, sizeof(out->workload), "%s",
@@ -208,6 +208,6 @@ int predict_query(const struct predict_request *q, struct predict_query *out, st
 
 void predict_query_free(struct predict_query *p)
 {
-	hes_known_free(&p->known);
+	app_known_free(&p->known);
 	hes_catalogue_free(&p->catalogue);
 }

@@ -11,7 +11,7 @@
 #include "app/known.h"
 
 struct predict_request {
-	const struct hes_app *app;
+	const struct app *app;
 	const char *workload;         /* or a script's command line */
 	const char *gpu;              /* type */
 	uint64_t batch, share, clock; /* clock 0: the type's default, MHz */
@@ -21,7 +21,7 @@ struct predict_request {
 
 struct predict_query {
 	struct hes_catalogue catalogue;
-	struct hes_known known;
+	struct app_known known;
 	const struct hes_gpu_type *gpu;
 	char workload[HES_NAME_MAX]; /* the request's, or its whole run */
 	struct hes_profile task;

@@ -17,7 +17,7 @@
 
 /** Lists are text: "1,8,64", "10..100:5". */
 struct profile_request {
-	const struct hes_app *app;
+	const struct app *app;
 	const char *const *guard; /* command line of the guard, NULL at its end */
 	void (*report)(void *ctx, const struct hes_profile_progress *t);
 	bool (*stop)(void *ctx); /* any thread asks; true: end early */

@@ -19,13 +19,13 @@ static int draw_types(const struct profile_request *q, const struct hes_catalogu
 	int rc;
 
 	if (!q->fleet) {
-		rc = app_types(q->types, c, types, HES_KNOWN_TYPES, err);
+		rc = app_types(q->types, c, types, APP_KNOWN_TYPES, err);
 		return rc < 0 ? hes_fail_in(err, "--types") : rc;
 	}
 	rc = hes_fleet_load(q->fleet, c, &f, err);
 	if (rc)
 		return rc;
-	rc = (int)hes_fleet_types(&f, types, HES_KNOWN_TYPES);
+	rc = (int)hes_fleet_types(&f, types, APP_KNOWN_TYPES);
 	hes_fleet_free(&f);
 	return rc;
 }
@@ -80,7 +80,7 @@ static int draw_rows(const struct profile_request *q, const struct hes_draw *d,
 
 int profile_draw(const struct profile_request *q, struct profile_drawn *out, struct hes_err *err)
 {
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
 	struct hes_draw d = { .types = types, .noise = q->noise_pct / 100, .seed = q->seed };
 	struct hes_catalogue c;
 	struct hes_model *model = NULL;

@@ -13,7 +13,7 @@
 #include "app/app.h"
 
 struct export_request {
-	const struct hes_app *app;
+	const struct app *app;
 	const char *store, *catalogue; /* files; NULL: the usual, none */
 	const char *folder;            /* is made unless it is there */
 	int wait_ms;

@@ -11,7 +11,7 @@
 #include "app/profiles_files.h"
 
 struct import_request {
-	const struct hes_app *app;
+	const struct app *app;
 	const char *store, *catalogue, *predictor; /* files; NULL: the usual, none, none */
 	int wait_ms;                               /* for other programs that write */
 	enum hes_source source;

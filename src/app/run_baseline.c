@@ -113,7 +113,7 @@ static void sum_times(struct run_baseline *b, const struct hes_run_report *r,
 	b->has_times = true;
 }
 
-int run_baseline_estimate(const struct hes_app *app, const struct hes_run_report *r,
+int run_baseline_estimate(const struct app *app, const struct hes_run_report *r,
 			  const struct hes_jobs *jobs, const struct run_baseline_from *from,
 			  const struct hes_catalogue *c, struct run_baseline *out,
 			  struct hes_err *err)

@@ -25,7 +25,7 @@ struct run_baseline {
 };
 
 /** @param jobs  of the plan; jobs that were added have no estimate. @return 0; -ENOMEM */
-int run_baseline_estimate(const struct hes_app *app, const struct hes_run_report *r,
+int run_baseline_estimate(const struct app *app, const struct hes_run_report *r,
 			  const struct hes_jobs *jobs, const struct run_baseline_from *from,
 			  const struct hes_catalogue *c, struct run_baseline *out,
 			  struct hes_err *err);

@@ -20,8 +20,7 @@
 #include "app/run_gpus.h"
 #include "app/run_identity.h"
 
-int hes_app_run_check(struct hes_app_run *r, const struct hes_app_run_options *o,
-		      struct hes_err *err)
+int app_run_check(struct app_run *r, const struct app_run_options *o, struct hes_err *err)
 {
 	const char *only = o->plan.gpus              ? "--gpus"
 			   : o->plan.prefer          ? "--prefer"
@@ -30,8 +29,8 @@ int hes_app_run_check(struct hes_app_run *r, const struct hes_app_run_options *o
 						     : NULL;
 	int rc = jobs_file_check(o->file, err);
 
-	*r = (struct hes_app_run){ .o = o };
-	r->planner = (struct hes_app_planner){ .o = &o->plan, .catalogue = &r->catalogue };
+	*r = (struct app_run){ .o = o };
+	r->planner = (struct app_planner){ .o = &o->plan, .catalogue = &r->catalogue };
 	if (rc)
 		return rc;
 	r->of_jobs = jobs_file_is(o->file);
@@ -44,7 +43,7 @@ int hes_app_run_check(struct hes_app_run *r, const struct hes_app_run_options *o
 				only, o->file);
 	if (o->commands.progress)
 		rc = hes_jobs_set_progress(NULL, 0, "--progress", o->commands.progress, err);
-	return rc || !r->of_jobs ? rc : hes_app_planner_check(&r->planner, err);
+	return rc || !r->of_jobs ? rc : app_planner_check(&r->planner, err);
 }
 
 /* --- a plan --- */
@@ -57,9 +56,9 @@ static bool plan_has_node(const struct hes_fleet *f, const char *name)
 	return false;
 }
 
-static int run_load_jobs(struct hes_app_run *r, struct hes_err *err)
+static int run_load_jobs(struct app_run *r, struct hes_err *err)
 {
-	const struct hes_app *app = r->o->plan.app;
+	const struct app *app = r->o->plan.app;
 	const char *plan = r->o->file, *jobs = r->o->jobs;
 	struct hes_jobs planned;
 	int rc = hes_plan_subjects(plan, &r->catalogue, r->fleet, &r->jobs, err);
@@ -85,7 +84,7 @@ static int run_load_jobs(struct hes_app_run *r, struct hes_err *err)
 }
 
 /* With a corrected file, jobs may need more memory than was planned for, or an unknown one. */
-static int validate_plan(const struct hes_app_run *r, struct hes_err *err)
+static int validate_plan(const struct app_run *r, struct hes_err *err)
 {
 	const char *plan = r->o->file, *jobs = r->o->jobs;
 	int rc = hes_plan_validate(&r->plan, r->fleet, &r->jobs, r->o->share_sum, err);
@@ -98,9 +97,9 @@ static int validate_plan(const struct hes_app_run *r, struct hes_err *err)
 	return rc ? hes_fail_in(err, "%s", plan) : 0;
 }
 
-static int run_load_plan(struct hes_app_run *r, struct hes_err *err)
+static int run_load_plan(struct app_run *r, struct hes_err *err)
 {
-	const struct hes_app_run_options *o = r->o;
+	const struct app_run_options *o = r->o;
 	int rc;
 
 	r->fleet = &r->planned_fleet;
@@ -132,7 +131,7 @@ static int run_load_plan(struct hes_app_run *r, struct hes_err *err)
 
 /* --- a jobs file --- */
 
-static int run_open_store(struct hes_app_run *r, struct hes_err *err)
+static int run_open_store(struct app_run *r, struct hes_err *err)
 {
 	int rc = r->store ? 0
 			  : app_store_open(r->o->plan.app, r->o->plan.store, HES_STORE_WRITE,
@@ -141,7 +140,7 @@ static int run_open_store(struct hes_app_run *r, struct hes_err *err)
 	return rc || r->journal ? rc : hes_journal_open(r->store, &r->journal, err);
 }
 
-static int find_last(struct hes_app_run *r, struct hes_err *err)
+static int find_last(struct app_run *r, struct hes_err *err)
 {
 	int rc = hes_journal_last_run(r->journal, r->key, &r->run, err);
 
@@ -152,7 +151,7 @@ static int find_last(struct hes_app_run *r, struct hes_err *err)
 }
 
 /* The run's plan, and the jobs of the file as it is now. */
-static int load_begun(struct hes_app_run *r, struct hes_err *err)
+static int load_begun(struct app_run *r, struct hes_err *err)
 {
 	char plan[JOBS_FILE_PLAN_MAX];
 	struct hes_jobs planned = { 0 };
@@ -176,23 +175,23 @@ static int load_begun(struct hes_app_run *r, struct hes_err *err)
 	hes_jobs_free(&planned);
 	if (!rc)
 		rc = hes_plan_load(plan, r->fleet, &r->jobs, &r->plan, err);
-	return rc ? rc : hes_app_planner_resume(&r->planner, &r->plan, r->fleet, &r->jobs, err);
+	return rc ? rc : app_planner_resume(&r->planner, &r->plan, r->fleet, &r->jobs, err);
 }
 
-static int load_new(struct hes_app_run *r, struct hes_err *err)
+static int load_new(struct app_run *r, struct hes_err *err)
 {
 	int rc = jobs_file_load(r->o->plan.app, r->o->file, &r->o->commands, NULL, NULL, &r->jobs,
 				err);
 
 	if (!rc)
-		rc = hes_app_planner_gpus(&r->planner, err);
+		rc = app_planner_gpus(&r->planner, err);
 	r->fleet = r->planner.fleet;
-	return rc ? rc : hes_app_plan(&r->planner, &r->jobs, &r->plan, NULL, err);
+	return rc ? rc : app_plan(&r->planner, &r->jobs, &r->plan, NULL, err);
 }
 
-static int load_jobs_file(struct hes_app_run *r, struct hes_err *err)
+static int load_jobs_file(struct app_run *r, struct hes_err *err)
 {
-	const struct hes_app_run_options *o = r->o;
+	const struct app_run_options *o = r->o;
 	bool begun = false;
 	int rc;
 
@@ -215,7 +214,7 @@ static int load_jobs_file(struct hes_app_run *r, struct hes_err *err)
 
 /* --- GPUs --- */
 
-static struct run_gpus gpus_of(struct hes_app_run *r)
+static struct run_gpus gpus_of(struct app_run *r)
 {
 	return (struct run_gpus){
 		r->o->plan.app, r->fleet, &r->plan, r->node, r->devices, r->gpus
@@ -223,14 +222,14 @@ static struct run_gpus gpus_of(struct hes_app_run *r)
 }
 
 /* A rehearsal needs no GPUs. */
-static void take_all(struct hes_app_run *r)
+static void take_all(struct app_run *r)
 {
 	for (size_t g = 0; g < r->fleet->n; g++)
 		r->gpus[g] =
 			!r->node || strcmp(r->fleet->gpus[g].node, r->node) == 0 ? (long)g : -1;
 }
 
-static int open_gpus(struct hes_app_run *r, struct hes_err *err)
+static int open_gpus(struct app_run *r, struct hes_err *err)
 {
 	struct run_gpus use;
 	int rc = app_devices_open(r->o->plan.app, &r->catalogue, &r->devices, err);
@@ -247,9 +246,9 @@ static int open_gpus(struct hes_app_run *r, struct hes_err *err)
 	return rc || !r->o->dry_run ? rc : run_gpus_fit(&use, r->o->other_gpus, false, err);
 }
 
-int hes_app_run_load(struct hes_app_run *r, struct hes_err *err)
+int app_run_load(struct app_run *r, struct hes_err *err)
 {
-	const struct hes_app_run_options *o = r->o;
+	const struct app_run_options *o = r->o;
 	int rc = app_catalogue_load(o->plan.app, o->catalogue, true, &r->catalogue, err);
 
 	gethostname(r->host, sizeof(r->host) - 1);
@@ -265,9 +264,9 @@ int hes_app_run_load(struct hes_app_run *r, struct hes_err *err)
 /* --- the run --- */
 
 /* Whether the last run of the file may go on, or give way to a new one. */
-static int check_last(const struct hes_app_run *r, struct hes_err *err)
+static int check_last(const struct app_run *r, struct hes_err *err)
 {
-	const struct hes_app_run_options *o = r->o;
+	const struct app_run_options *o = r->o;
 	const struct hes_run *last = &r->run;
 	const bool going = last->state == HES_RUN_GOING;
 
@@ -296,9 +295,9 @@ static int check_last(const struct hes_app_run *r, struct hes_err *err)
 }
 
 /* A new run, or the last one again. */
-static int choose_run(struct hes_app_run *r, struct hes_err *err)
+static int choose_run(struct app_run *r, struct hes_err *err)
 {
-	const struct hes_app_run_options *o = r->o;
+	const struct app_run_options *o = r->o;
 	struct run_gpus use;
 	int rc = find_last(r, err);
 
@@ -324,13 +323,13 @@ static int choose_run(struct hes_app_run *r, struct hes_err *err)
 }
 
 /* Of a plan: the planner has loaded those of a jobs file. */
-static int load_profiles(struct hes_app_run *r, struct hes_err *err)
+static int load_profiles(struct app_run *r, struct hes_err *err)
 {
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
-	const size_t n = hes_fleet_types(r->fleet, types, HES_KNOWN_TYPES);
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
+	const size_t n = hes_fleet_types(r->fleet, types, APP_KNOWN_TYPES);
 	const char *file = r->o->plan.profiles;
 	int rc = file ? app_profiles_load(file, &r->profiles, err)
-		      : hes_known_measured(r->store, &r->catalogue, types, n, &r->profiles, err);
+		      : app_known_measured(r->store, &r->catalogue, types, n, &r->profiles, err);
 
 	if (rc)
 		return rc;
@@ -340,9 +339,9 @@ static int load_profiles(struct hes_app_run *r, struct hes_err *err)
 	return 0;
 }
 
-int hes_app_run_open(struct hes_app_run *r, struct hes_err *err)
+int app_run_open(struct app_run *r, struct hes_err *err)
 {
-	const struct hes_app_run_options *o = r->o;
+	const struct app_run_options *o = r->o;
 	const bool others = run_has_other_users(&r->jobs, r->user);
 	int rc = run_open_store(r, err);
 
@@ -365,14 +364,14 @@ int hes_app_run_open(struct hes_app_run *r, struct hes_err *err)
 					     &r->jobs, err);
 }
 
-void hes_app_run_request(struct hes_app_run *r, struct hes_run_request *q)
+void app_run_request(struct app_run *r, struct hes_run_request *q)
 {
 	q->plan = &r->plan;
 	q->fleet = r->fleet;
 	q->jobs = &r->jobs;
 	q->devices = r->devices;
 	q->gpus = r->gpus;
-	q->profiles = hes_app_run_measured(r);
+	q->profiles = app_run_measured(r);
 	q->store = r->store;
 	q->folder = r->run.folder;
 	if (r->of_jobs && !r->resume && !r->o->dry_run) {
@@ -384,33 +383,32 @@ void hes_app_run_request(struct hes_app_run *r, struct hes_run_request *q)
 	q->mps_folder = r->o->dry_run ? "MPS" : r->mps_folder;
 	q->user = r->user || !r->o->dry_run ? r->user : run_own_name();
 	q->takes_added = r->o->dry_run || !app_store_check_trust(r->store, r->user, NULL);
-	q->replan = r->o->of_round && !r->of_jobs ? NULL : hes_app_plan_again;
+	q->replan = r->o->of_round && !r->of_jobs ? NULL : app_plan_again;
 	q->replan_ctx = &r->planner;
 	q->waiting_stay = !r->of_jobs;
 	if (!r->of_jobs)
-		hes_app_planner_keep(&r->planner, &r->plan, r->fleet, r->o->catalogue);
+		app_planner_keep(&r->planner, &r->plan, r->fleet, r->o->catalogue);
 }
 
-const struct hes_profiles *hes_app_run_profiles(struct hes_app_run *r)
+const struct hes_profiles *app_run_profiles(struct app_run *r)
 {
-	return r->of_jobs ? hes_app_planner_profiles(&r->planner, &r->jobs) : &r->profiles;
+	return r->of_jobs ? app_planner_profiles(&r->planner, &r->jobs) : &r->profiles;
 }
 
-const struct hes_profiles *hes_app_run_measured(const struct hes_app_run *r)
+const struct hes_profiles *app_run_measured(const struct app_run *r)
 {
 	return r->of_jobs ? &r->planner.measured : &r->profiles;
 }
 
-int hes_app_run_profiling(const struct hes_app_run *r, struct hes_store_profiling *out,
-			  struct hes_err *err)
+int app_run_profiling(const struct app_run *r, struct hes_store_profiling *out, struct hes_err *err)
 {
-	const struct hes_profiles *own = hes_app_run_measured(r);
+	const struct hes_profiles *own = app_run_measured(r);
 
-	return hes_known_profiling(r->store, r->o->plan.profiles ? own : NULL, &r->jobs, out, err);
+	return app_known_profiling(r->store, r->o->plan.profiles ? own : NULL, &r->jobs, out, err);
 }
 
 /* Of a run that did not begin, if it made them. */
-static void remove_folders(struct hes_app_run *r)
+static void remove_folders(struct app_run *r)
 {
 	if (r->run.id || !r->made_folder)
 		return;
@@ -419,7 +417,7 @@ static void remove_folders(struct hes_app_run *r)
 	rmdir(r->run.folder);
 }
 
-void hes_app_run_close(struct hes_app_run *r)
+void app_run_close(struct app_run *r)
 {
 	remove_folders(r);
 	hes_profiles_free(&r->profiles);
@@ -430,6 +428,6 @@ void hes_app_run_close(struct hes_app_run *r)
 	hes_plan_finish(&r->plan);
 	hes_jobs_free(&r->jobs);
 	hes_fleet_free(&r->planned_fleet);
-	hes_app_planner_close(&r->planner);
+	app_planner_close(&r->planner);
 	hes_catalogue_free(&r->catalogue);
 }

@@ -18,10 +18,10 @@
 #define RUN_STORE_WAIT_MS 2000 /* jobs' ends wait meanwhile */
 
 /** NULL: the usual. */
-struct hes_app_run_options {
+struct app_run_options {
 	/* What to plan a jobs file with. app, store, profiles and predictor count for plans, too.
 	 */
-	struct hes_app_planner_options plan;
+	struct app_planner_options plan;
 	const char *file; /* of jobs, or of a plan */
 	const char *jobs; /* file of a plan's jobs, as they are now */
 	const char *catalogue;
@@ -37,8 +37,8 @@ struct hes_app_run_options {
 };
 
 /** All that a run is made of. */
-struct hes_app_run {
-	const struct hes_app_run_options *o;
+struct app_run {
+	const struct app_run_options *o;
 	struct hes_catalogue catalogue;
 	struct hes_fleet *fleet; /* of the plan */
 	struct hes_jobs jobs;    /* each with its command */
@@ -60,37 +60,36 @@ struct hes_app_run {
 	char host[64];
 	struct hes_fleet planned_fleet;
 	struct hes_profiles profiles;
-	struct hes_app_planner planner;
+	struct app_planner planner;
 };
 
 /** Find what kind of file it is, and refuse wrong usage. @return 0; -EINVAL, -ENOENT */
-int hes_app_run_check(struct hes_app_run *r, const struct hes_app_run_options *o,
-		      struct hes_err *err);
+int app_run_check(struct app_run *r, const struct app_run_options *o, struct hes_err *err);
 
 /** Read the plan, or plan the jobs, and open the GPUs of this machine. @return 0; -ENOENT a job
  * without a command, or nothing to resume; -EPERM jobs of others; errors of reading and planning */
-int hes_app_run_load(struct hes_app_run *r, struct hes_err *err);
+int app_run_load(struct app_run *r, struct hes_err *err);
 
 /**
  * Choose the run, new or old, and make its folders; not of a rehearsal.
  * @return 0; -EBUSY it goes on, or another run has a GPU; -EEXIST it was interrupted, and neither
  * resume nor restart is set; -EPERM others could replace its folder; errors of store and journal
  */
-int hes_app_run_open(struct hes_app_run *r, struct hes_err *err);
+int app_run_open(struct app_run *r, struct hes_err *err);
 
 /** Fill in the members of a request that follow from the run. */
-void hes_app_run_request(struct hes_app_run *r, struct hes_run_request *q);
+void app_run_request(struct app_run *r, struct hes_run_request *q);
 
 /** Profiles of the jobs, with what the run measured. */
-const struct hes_profiles *hes_app_run_profiles(struct hes_app_run *r);
+const struct hes_profiles *app_run_profiles(struct app_run *r);
 
 /** The measured ones of them, before the run and at its last planning. */
-const struct hes_profiles *hes_app_run_measured(const struct hes_app_run *r);
+const struct hes_profiles *app_run_measured(const struct app_run *r);
 
-/** What profiling took of what is measured of the jobs. @return as hes_known_profiling() */
-int hes_app_run_profiling(const struct hes_app_run *r, struct hes_store_profiling *out,
-			  struct hes_err *err);
+/** What profiling took of what is measured of the jobs. @return as app_known_profiling() */
+int app_run_profiling(const struct app_run *r, struct hes_store_profiling *out,
+		      struct hes_err *err);
 
-void hes_app_run_close(struct hes_app_run *r);
+void app_run_close(struct app_run *r);
 
 #endif

@@ -11,7 +11,7 @@
 
 /** A plan and the GPUs that are there. */
 struct run_gpus {
-	const struct hes_app *app;
+	const struct app *app;
 	struct hes_fleet *fleet; /* of the plan */
 	const struct hes_plan *plan;
 	const char *node; /* whose part is carried out; NULL: all */

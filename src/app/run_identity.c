@@ -79,7 +79,7 @@ const char *run_plan_name(const struct hes_run *run)
 	return slash ? slash + 1 : run->plan;
 }
 
-const char *run_user_behind_sudo(const struct hes_app *app)
+const char *run_user_behind_sudo(const struct app *app)
 {
 	const char *user = geteuid() ? NULL : app_variable(app, "SUDO_USER");
 

@@ -30,7 +30,7 @@ const char *run_plan_name(const struct hes_run *run);
 
 /** With sudo, which clocks may need, jobs run as the user who called sudo. @return NULL: as this
  * user */
-const char *run_user_behind_sudo(const struct hes_app *app);
+const char *run_user_behind_sudo(const struct app *app);
 
 /** @return NULL: this user has no name here */
 const char *run_own_name(void);

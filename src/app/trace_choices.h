@@ -16,7 +16,7 @@ struct trace_choices {
 };
 
 struct trace_choices_from {
-	const struct hes_app *app;
+	const struct app *app;
 	const char *profiles;  /* file; NULL: the model's workloads of the testbed */
 	const char *reference; /* GPU type */
 	const char *catalogue; /* file with more GPU types; NULL: none */

@@ -46,8 +46,8 @@ int trace_draw(struct hes_trace *t, const struct trace_choices_from *from,
 	return rc;
 }
 
-int trace_draw_jobs(const struct hes_app *app, const char *path, uint64_t seed,
-		    struct hes_jobs *out, struct hes_err *err)
+int trace_draw_jobs(const struct app *app, const char *path, uint64_t seed, struct hes_jobs *out,
+		    struct hes_err *err)
 {
 	const struct trace_choices_from from = { .app = app,
 						 .reference = TRACE_REFERENCE,

@@ -30,7 +30,7 @@ int trace_draw(struct hes_trace *t, const struct trace_choices_from *from,
 	       const struct hes_trace_options *d, struct hes_jobs *out,
 	       struct hes_trace_account *account, struct hes_err *err);
 /** The same with the defaults above: at most 60 jobs of @path. */
-int trace_draw_jobs(const struct hes_app *app, const char *path, uint64_t seed,
-		    struct hes_jobs *out, struct hes_err *err);
+int trace_draw_jobs(const struct app *app, const char *path, uint64_t seed, struct hes_jobs *out,
+		    struct hes_err *err);
 
 #endif

@@ -267,7 +267,7 @@ static int leave_each_out(struct job *j, int kind, struct hes_err *err)
 
 /* Distinct types of samples. */
 static size_t types_of(const struct hes_samples *s, const struct hes_catalogue *c,
-		       const struct hes_gpu_type *out[HES_KNOWN_TYPES])
+		       const struct hes_gpu_type *out[APP_KNOWN_TYPES])
 {
 	size_t n = 0;
 
@@ -277,7 +277,7 @@ static size_t types_of(const struct hes_samples *s, const struct hes_catalogue *
 
 		while (k < n && out[k] != g)
 			k++;
-		if (g && k == n && n < HES_KNOWN_TYPES)
+		if (g && k == n && n < APP_KNOWN_TYPES)
 			out[n++] = g;
 	}
 	return n;
@@ -288,10 +288,10 @@ static size_t types_of(const struct hes_samples *s, const struct hes_catalogue *
 static int prior_draw(const struct train_request *q, const struct hes_samples *s,
 		      const struct hes_catalogue *c, struct app_rows *out, struct hes_err *err)
 {
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
 	const size_t n = types_of(s, c, types);
 	struct hes_draw d = {
-		.types = types, .n_types = n, .noise = HES_KNOWN_NOISE, .seed = HES_KNOWN_SEED
+		.types = types, .n_types = n, .noise = APP_KNOWN_NOISE, .seed = APP_KNOWN_SEED
 	};
 	struct hes_model *m = NULL;
 	int rc = n ? app_model_load(q->app, NULL, c, types, n, &m, err) : 0;
@@ -300,7 +300,7 @@ static int prior_draw(const struct train_request *q, const struct hes_samples *s
 	if (!rc && n)
 		rc = hes_draw_profiles(&d, &out->profiles, err);
 	if (!rc && n)
-		rc = hes_draw_samples(&d, &out->profiles, HES_KNOWN_SAMPLES, &out->samples, err);
+		rc = hes_draw_samples(&d, &out->profiles, APP_KNOWN_SAMPLES, &out->samples, err);
 	out->samples.known = &out->profiles;
 	hes_model_free(m);
 	return rc;

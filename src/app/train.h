@@ -13,7 +13,7 @@
 #include "heshare/predict.h"
 
 struct train_request {
-	const struct hes_app *app;
+	const struct app *app;
 	void (*progress)(const char *what, uint64_t done, uint64_t total); /* NULL: none */
 	const char *samples;           /* samples.csv or its folder; NULL: those of the store */
 	const char *store;             /* file; NULL: the usual one */

@@ -53,7 +53,7 @@ static void work_folders_sweep(const char *above, const char *start)
 		closedir(d);
 }
 
-int work_folder_make(const struct hes_app *app, const char *name, char out[PATH_MAX],
+int work_folder_make(const struct app *app, const char *name, char out[PATH_MAX],
 		     struct hes_err *err)
 {
 	const char *tmp = app_variable(app, "TMPDIR");

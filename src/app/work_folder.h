@@ -13,7 +13,7 @@
  * user left are removed, where a guard has nothing on its list there.
  * @return 0; -ENAMETOOLONG, -errno
  */
-int work_folder_make(const struct hes_app *app, const char *name, char out[PATH_MAX],
+int work_folder_make(const struct app *app, const char *name, char out[PATH_MAX],
 		     struct hes_err *err);
 
 /** Remove it, unless a guard's list is there: what could not be undone is for `heshare restore`. */

@@ -52,9 +52,9 @@ static void app_sentence(void *ctx, const char *sentence)
 	cli_say(running_command, sentence);
 }
 
-const struct hes_app *cli_app(void)
+const struct app *cli_app(void)
 {
-	static const struct hes_app app = {
+	static const struct app app = {
 		.variable = environment_variable,
 		.set_variable = environment_set,
 		.say = app_sentence,

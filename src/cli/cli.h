@@ -14,7 +14,7 @@
 #include "report/table.h"
 
 /** What src/app takes from this program: its environment, and cli_say() for sentences. */
-const struct hes_app *cli_app(void);
+const struct app *cli_app(void);
 /** Name the command that runs, for cli_app(). */
 void cli_app_begin(const char *command);
 

@@ -86,7 +86,7 @@ static int check_request(const struct launcher *l, struct hes_err *err)
 }
 
 /* srun would read them from the script's environment, and distribute a runner's GPUs. */
-static void forget_distribution(const struct hes_app *app)
+static void forget_distribution(const struct app *app)
 {
 	static const char *const names[] = { "SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU",
 					     "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK",
@@ -104,8 +104,8 @@ int launcher_check(const char *how, struct hes_err *err)
 				  "--launcher: \"%.60s\" is neither slurm nor ssh:HOSTFILE", how);
 }
 
-int launcher_open(const struct hes_app *app, const char *how, const char *program,
-		  struct launcher *out, struct hes_err *err)
+int launcher_open(const struct app *app, const char *how, const char *program, struct launcher *out,
+		  struct hes_err *err)
 {
 	struct launcher l = { .app = app };
 	char path[PATH_MAX];

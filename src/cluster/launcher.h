@@ -14,7 +14,7 @@
 #include "cluster/slurm.h"
 
 struct launcher {
-	const struct hes_app *app;
+	const struct app *app;
 	bool ssh;
 	const char *program;   /* heshare on the nodes */
 	const char *catalogue; /* file of GPU types, for queries; NULL, or the caller's */
@@ -31,8 +31,8 @@ int launcher_check(const char *how, struct hes_err *err);
  * @param program  heshare on the nodes; NULL: by the name of this program's file here
  * @return 0; -ENOENT not in a Slurm job, no such file, no host in it; -EINVAL; launcher_close() it
  */
-int launcher_open(const struct hes_app *app, const char *how, const char *program,
-		  struct launcher *out, struct hes_err *err);
+int launcher_open(const struct app *app, const char *how, const char *program, struct launcher *out,
+		  struct hes_err *err);
 void launcher_close(struct launcher *l);
 
 /** @return the index of a node; -1 */

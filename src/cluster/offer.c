@@ -32,7 +32,7 @@ static const struct timespec nap = { 0, 20000000 };
 
 /* --- on the node --- */
 
-static const char *own_name(const struct hes_app *app, char out[HES_NAME_MAX])
+static const char *own_name(const struct app *app, char out[HES_NAME_MAX])
 {
 	const char *name = app_variable(app, "SLURMD_NODENAME");
 
@@ -76,8 +76,8 @@ static int restore_folder(const char *folder, const char *node, struct hes_err *
 }
 
 /* All that can be planned for. */
-static int put_gpus(const struct hes_app *app, FILE *f, const char *node,
-		    const struct hes_catalogue *c, struct hes_err *err)
+static int put_gpus(const struct app *app, FILE *f, const char *node, const struct hes_catalogue *c,
+		    struct hes_err *err)
 {
 	struct gpus_fleet b = { 0 };
 	int rc = gpus_fleet_load(app, NULL, c, false, &b, err);
@@ -96,7 +96,7 @@ static int put_gpus(const struct hes_app *app, FILE *f, const char *node,
 	return rc;
 }
 
-int offer_put(const struct hes_app *app, FILE *f, const struct hes_catalogue *c, const char *folder)
+int offer_put(const struct app *app, FILE *f, const struct hes_catalogue *c, const char *folder)
 {
 	char node[HES_NAME_MAX] = "";
 	struct hes_err err;
@@ -394,7 +394,7 @@ void offers_free(struct offer *v, size_t n)
 
 /* --- as a fleet --- */
 
-int offers_fleet(const struct hes_app *app, const struct offer *v, size_t n,
+int offers_fleet(const struct app *app, const struct offer *v, size_t n,
 		 const struct hes_catalogue *c, struct gpus_fleet *out, struct hes_err *err)
 {
 	struct gpus_fleet b = { 0 };
@@ -435,9 +435,8 @@ bool offers_wanted(const char *gpus)
 	return gpus && (strcmp(gpus, "slurm") == 0 || strncmp(gpus, "ssh:", 4) == 0);
 }
 
-int offers_fleet_load(const struct hes_app *app, const char *how, const char *program,
-		      const char *rows, const struct hes_catalogue *c, struct gpus_fleet *out,
-		      struct hes_err *err)
+int offers_fleet_load(const struct app *app, const char *how, const char *program, const char *rows,
+		      const struct hes_catalogue *c, struct gpus_fleet *out, struct hes_err *err)
 {
 	struct launcher l = { 0 };
 	struct offer *v = NULL;

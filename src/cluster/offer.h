@@ -31,8 +31,7 @@ struct offer {
  * Slurm has for this node; may be NULL
  * @return 0; else there is no GPU to offer, and the offer says why
  */
-int offer_put(const struct hes_app *app, FILE *f, const struct hes_catalogue *c,
-	      const char *folder);
+int offer_put(const struct app *app, FILE *f, const struct hes_catalogue *c, const char *folder);
 
 /** A query that is under way. */
 struct offer_query {
@@ -64,7 +63,7 @@ void offers_free(struct offer *v, size_t n);
 
 /** The GPUs of all good offers as a fleet. @param app  gets a sentence for each node that is left
  * out; may be NULL */
-int offers_fleet(const struct hes_app *app, const struct offer *v, size_t n,
+int offers_fleet(const struct app *app, const struct offer *v, size_t n,
 		 const struct hes_catalogue *c, struct gpus_fleet *out, struct hes_err *err);
 
 /** Whether --gpus names the GPUs of other nodes: "slurm", "ssh:FILE". */
@@ -72,8 +71,7 @@ bool offers_wanted(const char *gpus);
 /** The fleet of all nodes of a launcher, by one query. @param rows  file of @c for the nodes; may
  * be NULL
  * @return errors of launcher_open(), offers_load(), offers_fleet() */
-int offers_fleet_load(const struct hes_app *app, const char *how, const char *program,
-		      const char *rows, const struct hes_catalogue *c, struct gpus_fleet *out,
-		      struct hes_err *err);
+int offers_fleet_load(const struct app *app, const char *how, const char *program, const char *rows,
+		      const struct hes_catalogue *c, struct gpus_fleet *out, struct hes_err *err);
 
 #endif

@@ -41,13 +41,13 @@ static int check_file(const char *option, const char *name, struct hes_err *err)
 
 static int check_planning(const struct pilot_opts *o, struct hes_err *err)
 {
-	const struct hes_app_planner_options options = { .policy = o->policy,
-							 .prefer = o->prefer,
-							 .budget = o->budget };
-	struct hes_app_planner planner = { .o = &options };
-	int rc = hes_app_planner_check(&planner, err);
+	const struct app_planner_options options = { .policy = o->policy,
+						     .prefer = o->prefer,
+						     .budget = o->budget };
+	struct app_planner planner = { .o = &options };
+	int rc = app_planner_check(&planner, err);
 
-	hes_app_planner_close(&planner);
+	app_planner_close(&planner);
 	if (!rc)
 		rc = check_file("predictor", o->predictor, err);
 	if (!rc)

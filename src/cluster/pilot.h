@@ -16,7 +16,7 @@
 #define PILOT_CHAIN_MAX 100
 
 struct pilot {
-	const struct hes_app *app;
+	const struct app *app;
 	const struct pilot_opts *o;
 	char here[PATH_MAX], jobs[PATH_MAX], folder[PATH_MAX], script[PATH_MAX + 16],
 		store[PATH_MAX + 16], plan[PATH_MAX + 16], program[PATH_MAX];

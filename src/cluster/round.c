@@ -158,20 +158,20 @@ static int draft_plan(const struct head *h, struct draft *d, struct hes_err *err
 				 .seed = h->q->plan->seed,
 				 .power_cap_mw = h->q->plan->power_cap_mw };
 	const struct hes_policy *policy = round_policy(h, &r.prefer, err);
-	const struct hes_known_request from = { .app = h->q->launcher->app,
+	const struct app_known_request from = { .app = h->q->launcher->app,
 						.catalogue = h->q->catalogue,
 						.fleet = f,
 						.store = hes_store_path(h->q->store),
 						.predictor = h->q->predictor,
 						.profiles = h->q->profiles,
 						.jobs = &d->jobs };
-	struct hes_known k = { .learnt = false };
+	struct app_known k = { .learnt = false };
 	int rc = policy ? 0 : -ENOENT;
 
 	if (!free_at_us)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", f->n);
 	if (!rc)
-		rc = hes_known_load(&from, &k, err);
+		rc = app_known_load(&from, &k, err);
 	for (size_t g = 0; g < f->n && !rc; g++)
 		free_at_us[g] = g && strcmp(f->gpus[g].node, f->gpus[g - 1].node) == 0
 					? free_at_us[g - 1]
@@ -180,7 +180,7 @@ static int draft_plan(const struct head *h, struct draft *d, struct hes_err *err
 	r.profiles = &k.profiles;
 	if (!rc)
 		rc = app_plan_all(policy, &r, &k, &d->plan, NULL, err);
-	hes_known_free(&k);
+	app_known_free(&k);
 	free(free_at_us);
 	return rc;
 }

@@ -20,21 +20,21 @@
 #define INTERACTIVE_STEP \
 	"4294967290" /* the shell of salloc with LaunchParameters=use_interactive_step */
 
-static const char *job_id(const struct hes_app *app)
+static const char *job_id(const struct app *app)
 {
 	const char *id = app_variable(app, "SLURM_JOB_ID");
 
 	return id && *id ? id : NULL;
 }
 
-bool slurm_is_job(const struct hes_app *app)
+bool slurm_is_job(const struct app *app)
 {
 	const char *step = app_variable(app, "SLURM_STEP_ID");
 
 	return job_id(app) && (!step || strcmp(step, INTERACTIVE_STEP) == 0);
 }
 
-size_t slurm_count_nodes(const struct hes_app *app)
+size_t slurm_count_nodes(const struct app *app)
 {
 	const char *text = app_variable(app, "SLURM_JOB_NUM_NODES");
 	uint64_t n = 0;
@@ -113,7 +113,7 @@ static int split_names(char *text, slurm_name **out, size_t *n, struct hes_err *
 	return 0;
 }
 
-int slurm_nodes(const struct hes_app *app, slurm_name **out, size_t *n, struct hes_err *err)
+int slurm_nodes(const struct app *app, slurm_name **out, size_t *n, struct hes_err *err)
 {
 	const char *list = app_variable(app, "SLURM_JOB_NODELIST");
 	const char *const argv[] = { "scontrol", "show", "hostnames", list, NULL };
@@ -133,7 +133,7 @@ int slurm_nodes(const struct hes_app *app, slurm_name **out, size_t *n, struct h
 	return rc;
 }
 
-void slurm_drained(const struct hes_app *app, char *out, size_t size)
+void slurm_drained(const struct app *app, char *out, size_t size)
 {
 	const char *list = app_variable(app, "SLURM_JOB_NODELIST");
 	const char *const argv[] = { "sinfo", "--noheader",          "--Node",      "--nodes",
@@ -175,7 +175,7 @@ double slurm_parse_time(const char *text)
 	return n == 3 ? (double)(v[0] * 3600 + v[1] * 60 + v[2]) : (double)(v[0] * 60 + v[1]);
 }
 
-double slurm_seconds_left(const struct hes_app *app)
+double slurm_seconds_left(const struct app *app)
 {
 	const double now_s = (double)hes_wall_us() * 1e-6;
 	const char *given = app_variable(app, "SLURM_JOB_END_TIME");

@@ -22,26 +22,26 @@ bool slurm_name_is_good(const char *name);
 
 /** Whether this process is the script or the shell of a Slurm job, and not a task that srun
  * started. */
-bool slurm_is_job(const struct hes_app *app);
+bool slurm_is_job(const struct app *app);
 /** Number of nodes of the job; 0: not in a job. */
-size_t slurm_count_nodes(const struct hes_app *app);
+size_t slurm_count_nodes(const struct app *app);
 
 /** Names of the job's nodes; free() @out. @return 0; -ENOENT not in a job, or Slurm's commands are
  * not there; -EIO */
-int slurm_nodes(const struct hes_app *app, slurm_name **out, size_t *n, struct hes_err *err);
+int slurm_nodes(const struct app *app, slurm_name **out, size_t *n, struct hes_err *err);
 
 /**
  * Seconds until the time limit of the job: by SLURM_JOB_END_TIME, else by one call of squeue; then
  * the variable is set for programs that are started from here.
  * @return below 0: no limit, not in a job, or not known
  */
-double slurm_seconds_left(const struct hes_app *app);
+double slurm_seconds_left(const struct app *app);
 
 /**
  * Nodes that Slurm or its administrator takes out of service: draining, drained, failing.
  * @param out  their names, one a line, in a text of @size bytes; empty where Slurm does not answer
  */
-void slurm_drained(const struct hes_app *app, char *out, size_t size);
+void slurm_drained(const struct app *app, char *out, size_t size);
 
 /**
  * Run one of Slurm's commands to its end.

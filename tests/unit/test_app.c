@@ -9,7 +9,7 @@
 #include "app/train.h"
 #include "unit_test.h"
 
-static const struct hes_app service = { .variable = NULL };
+static const struct app service = { .variable = NULL };
 static char folder[] = "/tmp/hes-app-XXXXXX";
 static uint64_t steps; /* of progress that were reported */
 

@@ -18,7 +18,7 @@
 
 /* A program without a terminal: its variables, and the sentences for a person. */
 struct program {
-	struct hes_app app;
+	struct app app;
 	char home[128], store[128];
 	const char *visible; /* CUDA_VISIBLE_DEVICES; NULL: not set */
 	char set[256];       /* for what starts from here */
@@ -81,56 +81,56 @@ TEST_WITH(jobs_are_planned_for_the_gpus_that_a_variable_names, guarded_set_up, g
 	struct hes_catalogue c = { 0 };
 	struct hes_jobs jobs = { 0 };
 	struct hes_plan plan = { 0 };
-	const struct hes_app_planner_options o = {
+	const struct app_planner_options o = {
 		.app = &p.app, .gpus = "all", .policy = "heshare", .seed = 1
 	};
-	struct hes_app_planner planner = { .o = &o, .catalogue = &c };
+	struct app_planner planner = { .o = &o, .catalogue = &c };
 	char file[128];
 	struct hes_err err;
 
 	program_make(&p, *state);
 	p.visible = "1,6";
 	write_file(*state, "jobs.csv", known_jobs, file);
-	assert_int_equal(hes_app_planner_check(&planner, &err), 0);
+	assert_int_equal(app_planner_check(&planner, &err), 0);
 	assert_int_equal(app_catalogue_load(&p.app, NULL, true, &c, &err), 0);
-	assert_int_equal(hes_app_planner_gpus(&planner, &err), 0);
+	assert_int_equal(app_planner_gpus(&planner, &err), 0);
 	assert_int_equal(planner.fleet->n, 2);
 	assert_string_equal(planner.fleet->gpus[0].type->name, "T4");
 	assert_string_equal(planner.fleet->gpus[1].type->name, "A100-SXM-80");
 	assert_int_equal(app_jobs_load(&p.app, NULL, file, false, &jobs, &err), 0);
 	assert_true(app_jobs_arrive_at_once(&jobs));
-	assert_int_equal(hes_app_plan(&planner, &jobs, &plan, NULL, &err), 0);
+	assert_int_equal(app_plan(&planner, &jobs, &plan, NULL, &err), 0);
 	assert_int_equal(hes_plan_validate(&plan, planner.fleet, &jobs, 100, &err), 0);
 	assert_int_equal(plan.known[HES_KNOWN_NETWORK], 3);
 	assert_string_equal(plan.policy, "heshare");
 	assert_string_equal(p.set, ""); /* indices of one order need no UUIDs */
 	hes_plan_finish(&plan);
 	hes_jobs_free(&jobs);
-	hes_app_planner_close(&planner);
+	app_planner_close(&planner);
 	hes_catalogue_free(&c);
 }
 
 TEST_WITH(wrong_options_are_found_before_any_work, guarded_set_up, guarded_tear_down)
 {
 	struct program p;
-	struct hes_app_planner_options o = { .app = &p.app, .of_run = true, .policy = "nope" };
-	struct hes_app_planner planner = { .o = &o };
+	struct app_planner_options o = { .app = &p.app, .of_run = true, .policy = "nope" };
+	struct app_planner planner = { .o = &o };
 	struct hes_err err;
 
 	program_make(&p, *state);
-	assert_true(hes_app_planner_check(&planner, &err) < 0);
+	assert_true(app_planner_check(&planner, &err) < 0);
 	assert_non_null(strstr(err.msg, "--policy"));
 	o.policy = "exec:./mine";
-	assert_int_equal(hes_app_planner_check(&planner, &err), -EINVAL);
+	assert_int_equal(app_planner_check(&planner, &err), -EINVAL);
 	o.policy = "heshare";
 	o.power_cap_w = 500;
-	assert_int_equal(hes_app_planner_check(&planner, &err), -EINVAL);
+	assert_int_equal(app_planner_check(&planner, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "--power-cap"));
 	assert_string_equal(p.said, "");
-	hes_app_planner_close(&planner);
+	app_planner_close(&planner);
 }
 
-static void run_jobs(struct hes_app_run *r, struct hes_run_report *report)
+static void run_jobs(struct app_run *r, struct hes_run_report *report)
 {
 	static const char *const wrap[] = { "/proc/self/exe", "--wrap", NULL };
 	struct hes_run_request q = { .guard = guarded_argv, .wrap = wrap, .grace_us = 1000000 };
@@ -138,7 +138,7 @@ static void run_jobs(struct hes_app_run *r, struct hes_run_report *report)
 	struct hes_err err;
 
 	hes_signals_take(&stops, hes_signals_stop);
-	hes_app_run_request(r, &q);
+	app_run_request(r, &q);
 	assert_int_equal(hes_run_carry_out(&q, r->journal, &r->run, report, &err), 0);
 }
 
@@ -146,47 +146,47 @@ TEST_WITH(a_jobs_file_is_run_once_and_found_again, guarded_set_up, guarded_tear_
 {
 	struct program p;
 	char file[128], more[128];
-	struct hes_app_run_options o = { .plan = { .app = &p.app,
-						   .gpus = "0,1",
-						   .policy = "joint",
-						   .of_run = true,
-						   .seed = 1 },
-					 .share_sum = 100 };
-	struct hes_app_run r;
+	struct app_run_options o = { .plan = { .app = &p.app,
+					       .gpus = "0,1",
+					       .policy = "joint",
+					       .of_run = true,
+					       .seed = 1 },
+				     .share_sum = 100 };
+	struct app_run r;
 	struct hes_run_report report = { 0 };
-	struct hes_app_add_options add = { .app = &p.app };
-	struct hes_app_add a = { 0 };
+	struct app_add_options add = { .app = &p.app };
+	struct app_add a = { 0 };
 	struct hes_err err;
 
 	program_make(&p, *state);
 	o.file = write_file(*state, "jobs.csv", "command\ntrue\nsleep 1\n", file);
-	assert_int_equal(hes_app_run_check(&r, &o, &err), 0);
+	assert_int_equal(app_run_check(&r, &o, &err), 0);
 	assert_true(r.of_jobs);
-	assert_int_equal(hes_app_run_load(&r, &err), 0);
+	assert_int_equal(app_run_load(&r, &err), 0);
 	assert_int_equal(r.plan.known[HES_KNOWN_UNKNOWN], 2);
-	assert_int_equal(hes_app_run_open(&r, &err), 0);
+	assert_int_equal(app_run_open(&r, &err), 0);
 	run_jobs(&r, &report);
 	assert_int_equal(report.done, 2);
 	assert_string_equal(p.said, "");
 	add.run = r.run.id;
 	hes_run_report_free(&report);
-	hes_app_run_close(&r);
+	app_run_close(&r);
 	/* A run that is over takes no jobs; the same file again is a new run, and that is said. */
 	add.jobs = write_file(*state, "more.csv", "command\ntrue\n", more);
-	assert_int_equal(hes_app_jobs_add(&a, &add, &err), -ESHUTDOWN);
-	hes_app_add_close(&a);
-	assert_int_equal(hes_app_run_check(&r, &o, &err), 0);
-	assert_int_equal(hes_app_run_load(&r, &err), 0);
-	assert_int_equal(hes_app_run_open(&r, &err), 0);
+	assert_int_equal(app_jobs_add(&a, &add, &err), -ESHUTDOWN);
+	app_add_close(&a);
+	assert_int_equal(app_run_check(&r, &o, &err), 0);
+	assert_int_equal(app_run_load(&r, &err), 0);
+	assert_int_equal(app_run_open(&r, &err), 0);
 	assert_int_equal(r.run.id, 0);
 	assert_non_null(strstr(p.said, "is done; this is a new run"));
-	hes_app_run_close(&r);
+	app_run_close(&r);
 	/* There is nothing to resume of a file that was never run. */
 	o.file = more;
 	o.resume = true;
-	assert_int_equal(hes_app_run_check(&r, &o, &err), 0);
-	assert_int_equal(hes_app_run_load(&r, &err), -ENOENT);
-	hes_app_run_close(&r);
+	assert_int_equal(app_run_check(&r, &o, &err), 0);
+	assert_int_equal(app_run_load(&r, &err), -ENOENT);
+	app_run_close(&r);
 }
 
 int main(int argc, char **argv)

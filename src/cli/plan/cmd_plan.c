@@ -93,14 +93,14 @@ static const struct opt plan_opts[] = {
 struct inputs {
 	struct hes_catalogue catalogue;
 	struct hes_jobs jobs;
-	struct hes_app_planner_options options;
-	struct hes_app_planner planner;
+	struct app_planner_options options;
+	struct app_planner planner;
 	bool arrivals_differed;
 };
 
 static void unload(struct inputs *in)
 {
-	hes_app_planner_close(&in->planner);
+	app_planner_close(&in->planner);
 	hes_jobs_free(&in->jobs);
 	hes_catalogue_free(&in->catalogue);
 }
@@ -114,7 +114,7 @@ static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_e
 	if (!rc && offers_wanted(o->gpus))
 		rc = offers_fleet_load(cli_app(), o->gpus, o->program, o->catalogue, &in->catalogue,
 				       &in->planner.gpus, err);
-	return rc ? rc : hes_app_planner_gpus(&in->planner, err);
+	return rc ? rc : app_planner_gpus(&in->planner, err);
 }
 
 /* The jobs wait now, all of them: later arrivals can only be planned for when they come. */
@@ -279,8 +279,8 @@ static void print_totals(const struct inputs *in, const struct hes_plan *p)
 /* " (4 T4, 2 V100-PCIe-32)" */
 static void print_types(const struct hes_fleet *f)
 {
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
-	const size_t n = hes_fleet_types(f, types, HES_KNOWN_TYPES);
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
+	const size_t n = hes_fleet_types(f, types, APP_KNOWN_TYPES);
 
 	for (size_t i = 0; i < n; i++) {
 		size_t gpus = 0;
@@ -444,7 +444,7 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 {
 	int rc;
 
-	in->options = (struct hes_app_planner_options){
+	in->options = (struct app_planner_options){
 		.app = cli_app(),
 		.gpus = o->gpus,
 		.fleet = o->fleet,
@@ -459,10 +459,10 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 		.seed = o->seed,
 		.progress = cli_plan_progress,
 	};
-	in->planner = (struct hes_app_planner){ .o = &in->options, .catalogue = &in->catalogue };
+	in->planner = (struct app_planner){ .o = &in->options, .catalogue = &in->catalogue };
 	rc = check_outputs(o, err);
 	if (!rc)
-		rc = hes_app_planner_check(&in->planner, err);
+		rc = app_planner_check(&in->planner, err);
 	return rc || !o->front ? rc : check_front(in->planner.policy, err);
 }
 
@@ -490,7 +490,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	if (!rc)
 		rc = load_jobs(args[0], &in, &err);
 	if (!rc)
-		rc = hes_app_plan(&in.planner, &in.jobs, &plan, &front, &err);
+		rc = app_plan(&in.planner, &in.jobs, &plan, &front, &err);
 	if (!rc) {
 		warn_of_infeasible(&in, &plan);
 		warn_of_broken(o, &in, &plan);

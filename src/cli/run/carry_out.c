@@ -52,7 +52,7 @@ int run_carry_out(struct hes_run_request *q, const char *log_max, struct hes_jou
 	/* Without the library launches are not counted. */
 	if (!fair_library_preload(cli_app(), FAIR_LIBRARY_PLACE, &preload, NULL))
 		q->preload = preload;
-	cuda_environment_tell(cli_app(), q->devices, q->gpus, q->fleet->n, !q->user);
+	gpus_environment_tell(cli_app(), q->devices, q->gpus, q->fleet->n, !q->user);
 	run_clear_environment();
 	run_keep_stops();
 	rc = hes_run_carry_out(q, journal, run, out, err);

@@ -43,7 +43,7 @@ static const struct opt add_opts[] = {
 };
 /* clang-format on */
 
-static int print_json(const struct hes_app_add *a)
+static int print_json(const struct app_add *a)
 {
 	json_t *jobs = json_array();
 
@@ -52,16 +52,16 @@ static int print_json(const struct hes_app_add *a)
 						      "workload", a->new.v[i].workload));
 	return cli_print_json("heshare-add",
 			      json_pack("{s:I, s:b, s:o}", "run", (json_int_t)a->view.run.id,
-					"taken", a->taken == HES_APP_TAKEN, "jobs", jobs));
+					"taken", a->taken == APP_TAKEN, "jobs", jobs));
 }
 
-static int print_text(const struct hes_app_add *a)
+static int print_text(const struct app_add *a)
 {
 	const struct hes_run *run = &a->view.run;
 
 	printf("%zu job%s %s run %" PRId64, a->new.n, hes_s(a->new.n),
-	       a->taken == HES_APP_TAKEN ? "added to" : "written for", run->id);
-	if (a->taken == HES_APP_TAKEN_AT_RESUME)
+	       a->taken == APP_TAKEN ? "added to" : "written for", run->id);
+	if (a->taken == APP_TAKEN_AT_RESUME)
 		printf(", which is interrupted: heshare run %s --resume starts %s",
 		       run_plan_name(run), a->new.n == 1 ? "it" : "them");
 	putchar('\n');
@@ -87,27 +87,27 @@ static int run_add(const void *opts, int n_args, char **args)
 {
 	const struct add_opts *o = opts;
 	char template[HES_POINT_COMMAND];
-	struct hes_app_add_options q = {
+	struct app_add_options q = {
 		.app = cli_app(),
 		.jobs = args[1],
 		.commands = { o->commands, n_args > 2 ? template : o->command, o->progress },
 		.catalogue = o->catalogue,
 		.store = o->store,
 	};
-	struct hes_app_add a = { 0 };
+	struct app_add a = { 0 };
 	struct hes_err err;
 	int rc;
 
 	if (check_use(o, n_args, args, template, &q.run, &err))
 		return cli_fail("add", &err), 2;
-	rc = hes_app_jobs_add(&a, &q, &err);
+	rc = app_jobs_add(&a, &q, &err);
 	if (!rc && !o->no_wait)
-		rc = hes_app_jobs_await(&a, &err);
+		rc = app_jobs_await(&a, &err);
 	if (rc)
 		rc = cli_fail("add", &err);
 	else
 		rc = o->json ? print_json(&a) : print_text(&a);
-	hes_app_add_close(&a);
+	app_add_close(&a);
 	return rc;
 }
 

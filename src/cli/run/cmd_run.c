@@ -142,14 +142,14 @@ static const struct opt run_opts[] = {
 
 /* A run, and where it is carried out. */
 struct inputs {
-	struct hes_app_run_options options;
-	struct hes_app_run run;
+	struct app_run_options options;
+	struct app_run run;
 	struct launcher launcher;
 	char template[HES_POINT_COMMAND]; /* COMMAND, for a shell */
 };
 
 /* Jobs, GPUs, and how many jobs are known how. */
-static void tell_known(const struct hes_app_run *r)
+static void tell_known(const struct app_run *r)
 {
 	const uint32_t unknown = r->plan.known[HES_KNOWN_UNKNOWN];
 	char known[200] = "";
@@ -172,8 +172,8 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 	struct run_ending e = {
 		.catalogue = &in->run.catalogue,
 		.jobs = &in->run.jobs,
-		.from = { .measured = hes_app_run_measured(&in->run),
-			  .known = hes_app_run_profiles(&in->run) },
+		.from = { .measured = app_run_measured(&in->run),
+			  .known = app_run_profiles(&in->run) },
 		.json = o->json,
 		.early_ok = o->early_ok,
 	};
@@ -181,7 +181,7 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 	struct hes_err err;
 	int status = 0;
 
-	if (hes_app_run_profiling(&in->run, &profiling, &err))
+	if (app_run_profiling(&in->run, &profiling, &err))
 		status = cli_fail("run", &err);
 	else
 		e.profiling = &profiling;
@@ -307,7 +307,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	struct hes_err err;
 	int status;
 
-	hes_app_run_request(&in->run, &q);
+	app_run_request(&in->run, &q);
 	if (o->dry_run)
 		return rehearse(&q);
 	if (run_carry_out(&q, o->log_max, in->run.journal, &in->run.run, &report, &err))
@@ -317,10 +317,10 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	return status;
 }
 
-static struct hes_app_run_options run_options(const struct run_opts *o, const char *file,
-					      const char *jobs, const char *command)
+static struct app_run_options run_options(const struct run_opts *o, const char *file,
+					  const char *jobs, const char *command)
 {
-	return (struct hes_app_run_options){
+	return (struct app_run_options){
 		.plan = { .app = cli_app(),
 			  .gpus = o->gpus,
 			  .policy = o->policy,
@@ -371,19 +371,19 @@ static int check_use(const struct run_opts *o, int n_args, char **args, struct i
 		return rc;
 	in->options = run_options(o, args[0], files > 1 ? args[1] : NULL,
 				  n_args > files ? in->template : o->command);
-	return hes_app_run_check(&in->run, &in->options, err);
+	return app_run_check(&in->run, &in->options, err);
 }
 
 static int begin(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
-	int rc = hes_app_run_load(&in->run, err);
+	int rc = app_run_load(&in->run, err);
 
 	if (!rc && in->run.of_jobs && !in->run.run.id)
 		tell_known(&in->run);
 	if (!rc && in->options.on_nodes)
 		rc = launcher_open(cli_app(), o->launcher, o->program, &in->launcher, err);
 	in->launcher.catalogue = o->catalogue;
-	return rc || o->dry_run ? rc : hes_app_run_open(&in->run, err);
+	return rc || o->dry_run ? rc : app_run_open(&in->run, err);
 }
 
 static int run_run(const void *opts, int n_args, char **args)
@@ -405,7 +405,7 @@ static int run_run(const void *opts, int n_args, char **args)
 	     : in.options.on_nodes ? carry_out_on_nodes(o, &in)
 				   : carry_out(o, &in);
 	launcher_close(&in.launcher);
-	hes_app_run_close(&in.run);
+	app_run_close(&in.run);
 	return rc;
 }
 

@@ -229,9 +229,9 @@ static void put_settings(json_t *doc, const struct campaign *c)
 				    json_integer(hes_gpu_type_static_clock(type)));
 		json_object_set_new(limits, lower->name, json_real(lower->power_limit_mw * 1e-3));
 	}
-	if (campaign_any(c, policy_is_static))
+	if (campaign_any(c, campaign_is_static))
 		json_object_set(doc, "static_clocks_mhz", clocks);
-	if (campaign_any(c, policy_limits_power))
+	if (campaign_any(c, campaign_limits_power))
 		json_object_set(doc, "power_limits_w", limits);
 	json_decref(clocks);
 	json_decref(limits);
@@ -244,11 +244,11 @@ json_t *campaign_profiling_json(const struct hes_store_profiling *p)
 
 json_t *campaign_json(const struct campaign *c, bool timing)
 {
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
 	json_t *rows = json_array(), *doc;
 	char derived[400];
 
-	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, HES_KNOWN_TYPES),
+	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, APP_KNOWN_TYPES),
 			  derived, sizeof(derived));
 	for (size_t i = 0; i < c->n_who * c->n_seeds; i++)
 		json_array_append_new(rows, run_json(&c->runs[i], timing));

@@ -118,7 +118,7 @@ static void policy_row(struct table *out, const struct shown *t, size_t who)
 		change[MAX_COLUMNS][HES_QUANTITY_MAX];
 	struct cell row[1 + MAX_COLUMNS] = { cell_text(NULL, "policy", label) };
 
-	contender_label(&t->c->who[who], label, sizeof(label));
+	campaign_contender_label(&t->c->who[who], label, sizeof(label));
 	for (size_t i = 0; i < t->n; i++) {
 		const struct figure *f = t->columns[i];
 		struct cell *c = &row[1 + i];
@@ -205,7 +205,7 @@ static void print_heading(const struct shown *t)
 	if (c->n_seeds > 1)
 		printf(", mean over %zu seeds, below it the standard deviation", c->n_seeds);
 	if (c->n_who > 1) {
-		contender_label(&c->who[t->reference], label, sizeof(label));
+		campaign_contender_label(&c->who[t->reference], label, sizeof(label));
 		fputs("\nNext to a value: its difference from ", stdout);
 		hes_visible_put(stdout, 0, label);
 		fputs(", in %", stdout);
@@ -226,18 +226,18 @@ static void print_known(const struct campaign *c)
 
 void campaign_print_settings(const struct campaign *c)
 {
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
-	size_t n = hes_fleet_types(c->fleet, types, HES_KNOWN_TYPES);
+	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
+	size_t n = hes_fleet_types(c->fleet, types, APP_KNOWN_TYPES);
 
-	if (campaign_any(c, policy_is_static)) {
+	if (campaign_any(c, campaign_is_static)) {
 		fputs("\nstatic clocks:", stdout);
 		for (size_t i = 0; i < n; i++)
 			printf("%s %s %u MHz", i ? "," : "", types[i]->name,
 			       hes_gpu_type_static_clock(types[i]));
 		putchar('\n');
 	}
-	if (campaign_any(c, policy_limits_power)) {
-		n = hes_fleet_types(&c->limited, types, HES_KNOWN_TYPES);
+	if (campaign_any(c, campaign_limits_power)) {
+		n = hes_fleet_types(&c->limited, types, APP_KNOWN_TYPES);
 		fputs("\npower limits of cap:", stdout);
 		for (size_t i = 0; i < n; i++)
 			printf("%s %s %.0f W", i ? "," : "", types[i]->name,

@@ -17,7 +17,7 @@ static void put_label(const struct contender *w)
 {
 	char label[2 * HES_NAME_MAX];
 
-	contender_label(w, label, sizeof(label));
+	campaign_contender_label(w, label, sizeof(label));
 	hes_visible_put(stdout, 0, label);
 }
 
@@ -43,7 +43,7 @@ static void draws_row(struct table *t, const struct campaign *c, size_t who, siz
 {
 	char label[2 * HES_NAME_MAX], text[2][16], note[2][40];
 
-	contender_label(&c->who[who], label, sizeof(label));
+	campaign_contender_label(&c->who[who], label, sizeof(label));
 	const struct cell row[] = {
 		cell_text(NULL, "policy", label),
 		range_cell("avg JCT", draws_change(c, who, reference, draws_time, v), text[0],

@@ -70,7 +70,7 @@ static void policy_row(struct table *t, const struct compared *x, size_t who)
 	struct cell row[2 + N_FIGURES] = { cell_text(NULL, "policy", label) };
 	size_t n = 1;
 
-	contender_label(&x->c->who[who], label, sizeof(label));
+	campaign_contender_label(&x->c->who[who], label, sizeof(label));
 	for (size_t i = 0; i < N_FIGURES; i++) {
 		const struct compared_figure *f = &compared_figures[i];
 		const struct compared_difference d = compared_difference(x, who, f->of);
@@ -98,7 +98,7 @@ static void print_dominated(const struct compared *x, size_t best)
 	size_t others = 0;
 	char label[2 * HES_NAME_MAX];
 
-	contender_label(&x->c->who[best], label, sizeof(label));
+	campaign_contender_label(&x->c->who[best], label, sizeof(label));
 	hes_visible_put(stdout, 0, label);
 	printf(" is dominated by another method on ");
 	for (size_t w = 0; w < x->n_who; w++) {
@@ -107,7 +107,7 @@ static void print_dominated(const struct compared *x, size_t best)
 
 		if (!n)
 			continue;
-		contender_label(&x->c->who[w], label, sizeof(label));
+		campaign_contender_label(&x->c->who[w], label, sizeof(label));
 		printf("%s%zu (", others++ ? ", " : "", n);
 		hes_visible_put(stdout, 0, label);
 		putchar(')');
@@ -121,7 +121,7 @@ static void print_comparison(const struct compared *x)
 	char label[2 * HES_NAME_MAX], sentence[HES_REPORT_SENTENCE];
 	struct table t = { 0 };
 
-	contender_label(&x->c->who[x->reference], label, sizeof(label));
+	campaign_contender_label(&x->c->who[x->reference], label, sizeof(label));
 	fputs("Means over the sets of jobs. Next to each: the mean of its differences, set by set, "
 	      "from\n",
 	      stdout);
@@ -177,7 +177,7 @@ static json_t *policy_json(const struct compared *x, size_t who)
 		const size_t n = compared_same_method(x, w, who) ? 0 : compared_no_more(x, w, who);
 		char label[2 * HES_NAME_MAX];
 
-		contender_label(&x->c->who[w], label, sizeof(label));
+		campaign_contender_label(&x->c->who[w], label, sizeof(label));
 		if (n)
 			json_object_set_new(by, label, json_integer((json_int_t)n));
 	}
@@ -202,7 +202,7 @@ json_t *sets_json(const struct campaign_sets *s, const struct campaign_request *
 	if (!compared_init(&x, s, q->reference, NULL)) {
 		for (size_t w = 0; w < x.n_who; w++)
 			json_array_append_new(policies, policy_json(&x, w));
-		contender_label(&x.c->who[x.reference], label, sizeof(label));
+		campaign_contender_label(&x.c->who[x.reference], label, sizeof(label));
 		doc = json_pack("{s:O, s:{s:s, s:I, s:O, s:o}}", "sets", sets, "comparison",
 				"reference", label, "sets", (json_int_t)s->n, "policies", policies,
 				"profiling", campaign_profiling_json(&s->profiling));

@@ -87,7 +87,7 @@ static void print_interval(const struct hes_estimate *e, double coverage)
 	       why, e->widening);
 }
 
-static json_t *prediction_json(const struct predict_query *q, const struct hes_known_row *row,
+static json_t *prediction_json(const struct predict_query *q, const struct app_known_row *row,
 			       double coverage)
 {
 	const struct hes_estimate *e = &q->estimate;
@@ -127,8 +127,8 @@ static int print_prediction(const struct predict_query *q, bool json)
 	const double coverage = hes_predictor_about(q->known.predictor)->options.coverage,
 		     items_per_s = q->task.batch_size * 1e6 / q->estimate.iteration_us;
 	const bool whole = hes_workload_is_whole_run(q->task.workload);
-	const struct hes_known_row row =
-		hes_known_of(&q->known, q->task.workload, q->task.batch_size, q->gpu->name);
+	const struct app_known_row row =
+		app_known_of(&q->known, q->task.workload, q->task.batch_size, q->gpu->name);
 	char time[HES_QUANTITY_MAX];
 
 	if (json)
