@@ -41,6 +41,7 @@ PROFILE = [
     "--clocks",
     "600,900",
 ]
+HELD = "select 1 from acts where what like 'hold the job: %'"
 PROFILE_POINTS = 12  # two types, two shares, two clocks and the default
 
 
@@ -71,9 +72,9 @@ class Faults:
         self.takes_s = None
 
     @contextlib.contextmanager
-    def case(self, folder=None, of_jobs=False):
+    def case(self, folder=None, of_jobs=False, held=False):
         made = folder or tempfile.mkdtemp(dir=self.lab.folder)
-        c = Run(self.lab, None if of_jobs else self.plan, made)
+        c = Run(self.lab, None if of_jobs or held else self.plan, made, held)
         try:
             yield c
         except Exception:
@@ -125,7 +126,7 @@ class Faults:
 
     def restore(self, c):
         subprocess.run(
-            [HESHARE, "restore", os.path.join(c.folder, "plan.run")],
+            [HESHARE, "restore", os.path.splitext(c.plan)[0] + ".run"],
             env=c.lab.env,
             check=True,
             stdout=subprocess.DEVNULL,
@@ -204,6 +205,41 @@ class Faults:
                     c.start("--resume")
                 self.finish(c)
                 self.joules_sum(c)
+
+    def test_a_run_with_held_jobs_is_killed(self):
+        """Program, guard, both, or stopped while a job is held: no job stays held, no clock set, each is done once."""
+        moments, runs = max(3, round(self.options.moments * 2 / 3)), 0
+        while moments:
+            runs += 1
+            expect(runs <= 60, "jobs are held too rarely")
+            with self.case(held=True) as c:
+                c.start("--explore", "100")
+                await_that("a held job", lambda: c.ended() or (c.read(HELD) and c.held()))
+                self.wait_moment(c, self.random.random() * 0.2)
+                if c.held():
+                    self.end_held(c, moments % 4)
+                    moments -= 1
+                    c.start("--resume")
+                self.finish(c)
+
+    def end_held(self, c, way):
+        """@param way  0: the program is killed; 1: the guard before it, which is replaced; 2: both; 3: it is stopped"""
+        guard = c.guard()
+        c.see()
+        if way == 3:
+            kill(c.run.pid, signal.SIGTERM)
+            c.finish()
+        if way == 2:
+            kill(c.run.pid, signal.SIGSTOP)
+        if way in (1, 2):
+            kill(guard.pid)
+        if way == 1:
+            await_that("another guard", lambda: c.guard() and c.guard().pid != guard.pid)
+        if way != 3:
+            c.kill_run()
+        if way == 2:
+            self.restore(c)
+        self.clean(c)
 
     def joules_sum(self, c):
         with open(os.path.join(c.folder, "jobs.run", "report.json"), encoding="utf-8") as f:

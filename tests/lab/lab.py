@@ -12,6 +12,7 @@ import time
 HESHARE = os.environ.get("HESHARE", "build/src/cli/heshare")
 LAB = os.environ.get("HES_LAB", "build/lab/lab")
 SPEED = 50
+CGROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 PATIENCE_S = 60  # for what is to happen at all
 
 FLEET = """name: faults
@@ -128,6 +129,19 @@ class Process:
 
     def is_guard(self):
         return "--guard" in self.argv
+
+    def is_held(self):
+        """Its cgroup is frozen, or it was stopped by a signal."""
+        try:
+            with open(f"/proc/{self.pid}/cgroup", encoding="ascii") as f:
+                name = next((line[3:].strip() for line in f if line.startswith("0::/")), "")
+            return self.state == "T" or any(
+                "frozen 1" in open(f"{at}{name}/cgroup.events", encoding="ascii").read()
+                for at in CGROUPS
+                if os.path.exists(f"{at}{name}/cgroup.events")
+            )
+        except OSError:
+            return False
 
     def is_daemon(self):
         return self.name == "nvidia-cuda-mps" and any(a in ("-d", "-f") for a in self.argv)

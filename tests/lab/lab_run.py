@@ -31,6 +31,9 @@ UNKNOWN = ["j03", "j05", "j06", "j09", "j12"]
 COMMAND = "${HESHARE_FAULTS_FIRST:-true}; vgpu-task --workload {workload} --batch {batch} --iterations {iterations} && echo {job} $HESHARE_ATTEMPT >>%s"
 
 
+HELD, LONGER = 6, 8  # jobs that are held: how many, and how many times as long
+
+
 def make_plan(folder):
     jobs, plan = os.path.join(folder, "jobs.csv"), os.path.join(folder, "plan.json")
     with open(jobs, "w", encoding="ascii") as f:
@@ -53,24 +56,29 @@ def make_plan(folder):
     return plan
 
 
-def make_jobs(folder, ledger):
-    """The same jobs as a jobs file with commands: some of workloads that nobody knows."""
+def make_jobs(folder, ledger, held):
+    """The same jobs as a jobs file with commands: some of workloads that nobody knows.
+    @param held  some, longer, all unknown and with progress: jobs are held while others are measured
+    """
     path = os.path.join(folder, "jobs.csv")
     head, *rows = (line.split(",") for line in JOBS.split())
     with open(path, "w", encoding="ascii") as f:
         print("id,workload,batch_size,iterations,memory_mib,command", file=f)
-        for job, _, workload, batch, iterations, memory in rows:
+        for job, _, workload, batch, iterations, memory in rows[: HELD if held else len(rows)]:
             act = COMMAND % ledger
+            if held:
+                iterations = str(LONGER * int(iterations))
+                act = act.replace("vgpu-task", "vgpu-task --every .3")
             for word, value in zip(head, (job, "", workload, batch, iterations, "")):
                 act = act.replace("{%s}" % word.replace("batch_size", "batch"), value)
             act = act.replace("{job}", job)
-            own = job in UNKNOWN
+            own = held or job in UNKNOWN
             print(
                 job,
                 f"own-{job}" if own else workload,
                 batch,
                 iterations,
-                "" if own else memory,
+                "" if own and not held else memory,
                 act,
                 sep=",",
                 file=f,
@@ -87,8 +95,9 @@ class Run:
 
     count = 0
 
-    def __init__(self, lab, plan, folder):
-        """@param plan  its file; None: the jobs file is run"""
+    def __init__(self, lab, plan, folder, held=False):
+        """@param plan  its file; None: the jobs file is run
+        @param held  the jobs file has jobs that are held"""
         Run.count += 1
         self.lab = lab
         self.mark = f"{os.getpid()}-{Run.count}"
@@ -100,11 +109,12 @@ class Run:
         self.run = None
         self.rows = {}  # of the journal, as seen before a fault
         self.over = set()  # attempts that had ended by themselves before a fault: job and number
+        self.n_jobs = HELD if held else len(JOBS.split()) - 1
         self.before = 0  # the last attempt, by its id, of the program's lives before this one
         if plan:
             shutil.copy(plan, self.plan)
         else:
-            self.plan = make_jobs(folder, self.ledger)
+            self.plan = make_jobs(folder, self.ledger, held)
         self.what = ["--node", "lab", "--command", COMMAND % self.ledger] if plan else []
 
     # --- the program ---
@@ -197,6 +207,10 @@ class Run:
             "the guard's end", lambda: not [p for p in self.processes() if p.pid != self.run.pid]
         )
 
+    def held(self):
+        """Processes of jobs that stand still."""
+        return [p for p in self.processes() if p.is_held()]
+
     # --- what is written ---
 
     def read(self, query):
@@ -255,7 +269,7 @@ class Run:
         expect(not self.read("pragma foreign_key_check"), "the store has rows that lead nowhere")
 
     def check_all_done_once(self):
-        jobs = sorted(line.split(",")[0] for line in JOBS.split()[1:])
+        jobs = sorted(line.split(",")[0] for line in JOBS.split()[1 : 1 + self.n_jobs])
         done = sorted(
             r[0] for r in self.read("select job from attempts where verdict in %s" % DONE)
         )
