@@ -64,5 +64,5 @@ overnight() {
 	# Each job did its work once.
 	[ "$(sort marks | tr '\n' ' ')" = "job1 job2 job3 job4 job5 job6 job7 job8 " ]
 	jq -e '.jobs_done == 8 and .jobs_failed == 0 and .run == 1' jobs.run/report.json
-	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .unattributed_j) / .meter_j - 1 | fabs < 0.001' jobs.run/report.json
+	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .learning_j + .unattributed_j) / .meter_j - 1 | fabs < 0.001' jobs.run/report.json
 }

@@ -29,7 +29,7 @@ done_jobs() {
 
 # The sums of the report in file $1: every joule of the meters is somewhere.
 joules_sum() {
-	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .unattributed_j) / .meter_j - 1 | fabs < 0.001' "$1"
+	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .learning_j + .unattributed_j) / .meter_j - 1 | fabs < 0.001' "$1"
 }
 
 @test "eight scripts without progress, one column: one command, no option, all done" {

@@ -124,7 +124,7 @@ ignored() {
 		echo $(($(date +%s) - begun))
 	END
 	jq -e --argjson all "$output" '[.jobs[] | .end_s - .start_s < $all - 11] | all' run.out
-	jq -e '.energy | .idle_j > 300 and (([.jobs_j, .aborted_j, .idle_j, .unattributed_j] | add) / .meter_j - 1 | fabs < 0.01)' run.out
+	jq -e '.energy | .idle_j > 300 and (([.jobs_j, .aborted_j, .idle_j, .learning_j, .unattributed_j] | add) / .meter_j - 1 | fabs < 0.01)' run.out
 	[ "$(grep -c 'ended [0-9]* s before this was seen, because heshare was stopped: its joules are estimated, and nothing is learnt from it' run.err)" = 2 ]
 }
 

@@ -244,7 +244,7 @@ class Faults:
     def joules_sum(self, c):
         with open(os.path.join(c.folder, "jobs.run", "report.json"), encoding="utf-8") as f:
             e = json.load(f)["energy"]
-        parts = sum(e[k] for k in ("jobs_j", "aborted_j", "idle_j", "unattributed_j"))
+        parts = sum(e[k] for k in ("jobs_j", "aborted_j", "idle_j", "learning_j", "unattributed_j"))
         expect(abs(parts / e["meter_j"] - 1) < 0.001, "joules do not sum to the meter:", e)
 
     def test_the_guard_is_killed(self):

@@ -98,7 +98,7 @@ report=jobs.pilot/plan.run/report.json
 # The joules of jobs, attempts and idle GPUs are those of the meters, and the meters are those of
 # the nodes.
 joules_sum() {
-	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .unattributed_j) / .meter_j - 1 | fabs < 0.0001' $report
+	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .learning_j + .unattributed_j) / .meter_j - 1 | fabs < 0.0001' $report
 	local db
 	for db in jobs.pilot/plan.run/n?/*.db; do sqlite3 "$db" \
 		'SELECT energy_mj / 1000.0 FROM run_meters'; done >meters
