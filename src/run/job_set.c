@@ -139,7 +139,7 @@ static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		learn_clocks_saw(c, &w);
 	run_learner_activity(t, &w);
 	cost.iterations = t->progress.known ? w.members[0].rate * w.seconds : 0;
-	run_learner_pay(s->learner, LEARN_OF_NEWCOMER, &cost, t);
+	run_learner_pay(s->learner, LEARN_OF_NEWCOMER, &cost, g);
 	g->set.state = RUN_SET_NEW;
 	run_release_all(s->holder, g, "the other was measured");
 }
@@ -201,7 +201,7 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		return;
 	cost = learn_cost_of(&w, own);
 	if (g->set.invited || verdict == LEARN_SEPARATE)
-		run_learner_pay(l, LEARN_OF_SET, &cost, g->running[g->n_running - 1]);
+		run_learner_pay(l, LEARN_OF_SET, &cost, g);
 	set_note(s, g, &gain, verdict == LEARN_SEPARATE ? "separated" : "they stay together");
 	g->set.state = RUN_SET_KEPT;
 	if (verdict != LEARN_SEPARATE)
@@ -315,11 +315,12 @@ static bool task_may_join(const struct run_gpu *g, const struct run_place *p)
 		const uint32_t given_mib = hes_job_memory_mib(r->job);
 
 		taken_mib += r->most_mib > given_mib ? r->most_mib : given_mib;
-		if (!r->mps_daemon || !r->unknown || r->place->user != p->user ||
-		    r->clock.trying_mhz)
+		if (!r->mps_daemon || r->place->user != p->user || r->clock.trying_mhz ||
+		    r->job->has_deadline)
 			return false;
 	}
-	return p->state == RUN_WAITING && t->unknown && !t->charged && !t->co_failures &&
+	return p->state == RUN_WAITING && !t->charged && !t->co_failures && !t->unplaced &&
+	       !t->job->has_deadline &&
 	       taken_mib + (hes_job_memory_mib(t->job) ? hes_job_memory_mib(t->job)
 						       : g->queue.memory_mib / 2) <=
 		       g->queue.memory_mib;
@@ -348,7 +349,9 @@ static void set_invite(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		if (kind < 0)
 			return;
 		kinds[n] = (uint32_t)kind;
-		if (learn_is_refused(&l->refusals, 0, kinds, n + 1))
+		/* What was measured together is planned, or is not worth it. */
+		if (learn_is_refused(&l->refusals, 0, kinds, n + 1) ||
+		    learn_is_refused(&l->measured, 0, kinds, n + 1))
 			continue;
 		p->invited = g->set.invited = true;
 		return;

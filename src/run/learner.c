@@ -32,6 +32,7 @@ void run_learner_free(struct run_learner *l)
 {
 	free(l->kinds);
 	learn_refusals_finish(&l->refusals);
+	learn_refusals_finish(&l->measured);
 	for (size_t i = 0; i < l->n_notes; i++)
 		free(l->notes[i]);
 	free(l->notes);
@@ -142,8 +143,8 @@ static void kind_refuse(struct run_learner *l, uint32_t at)
 		of.workload = l->kinds[k].job->workload;
 		if (hes_store_samples(l->q->store, &of, &s[1], NULL))
 			continue;
-		if (pair_sample(&l->kinds[k], &l->kinds[at], &s[1], &v[1]) && pair_is_worse(l, v))
-			learn_refuse(&l->refusals, 0, pair, 2);
+		if (pair_sample(&l->kinds[k], &l->kinds[at], &s[1], &v[1]))
+			learn_refuse(pair_is_worse(l, v) ? &l->refusals : &l->measured, 0, pair, 2);
 		hes_samples_free(&s[1]);
 	}
 	hes_samples_free(&s[0]);
@@ -280,15 +281,18 @@ void run_learner_activity(struct run_task *t, const struct learn_window *w)
 }
 
 void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
-		     struct run_task *t)
+		     struct run_gpu *g)
 {
-	const double joules = fmin(fmax(c->joules, 0), t->energy_j);
-
 	learn_pay(&l->account, what, c);
-	if (!(joules > 0) || t->energy_missing)
-		return;
-	t->energy_j -= joules;
-	l->joules += joules;
+	for (uint32_t i = 0; i < g->n_running && c->joules > 0; i++) {
+		struct run_task *t = g->running[i];
+		const double joules = fmin(c->joules / g->n_running, t->energy_j);
+
+		if (t->energy_missing)
+			continue;
+		t->energy_j -= joules;
+		l->joules += joules;
+	}
 }
 
 void run_learner_work(struct run_learner *l)

@@ -30,6 +30,7 @@ struct run_learner {
 	struct hes_run_learning earlier; /* of sessions before */
 	size_t mute;                     /* jobs that were alone for long and showed no progress */
 	struct learn_refusals refusals;
+	struct learn_refusals measured; /* pairs that were measured in earlier runs */
 	struct run_kind *kinds;
 	size_t n_kinds;
 	char **notes; /* what was learnt, a sentence each */
@@ -57,9 +58,9 @@ bool run_learner_window(struct run_learner *l, struct run_gpu *g, struct learn_w
 void run_learner_restart(struct run_learner *l, struct run_gpu *g);
 /** What a job of unknown activity drew above idle while it was alone, to split joules by. */
 void run_learner_activity(struct run_task *t, const struct learn_window *w);
-/** Book an experiment: its joules are not those of @t. */
+/** Book an experiment on a GPU: its joules are not those of the jobs that run there. */
 void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
-		     struct run_task *t);
+		     struct run_gpu *g);
 /** Count a task, once, that shows neither progress nor launches. */
 void run_learner_mute(struct run_learner *l, struct run_task *t);
 /** Tell what was learnt, in the journal and in the report. @gpu, @job: names; NULL where there is

@@ -66,7 +66,7 @@ struct run_lock {
 /* settings.c */
 struct run_mps {
 	bool wanted; /* the plan shares this GPU, */
-	bool open;   /* or unknown jobs are its clients, so that others can join them */
+	bool open;   /* or jobs that run alone are its clients, so that others can join them */
 	bool on;
 	bool refused;
 	bool due;  /* to be started before the next job */

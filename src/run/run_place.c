@@ -215,11 +215,11 @@ static void row_make(struct run_gpu *g, const struct hes_queue *q)
 		g->row.planned_busy_us = 0;
 }
 
-/* Whether unknown jobs wait for a GPU, and may be let in next to others (job_set.c). */
+/* Whether jobs wait for a GPU, and may be let in next to others (job_set.c). */
 static bool run_invites(const struct hes_run_request *q)
 {
 	return q->explore_pct > 0 && q->replan && !q->waiting_stay && *q->plan->prefer &&
-	       q->plan->known[HES_KNOWN_UNKNOWN] > q->fleet->n;
+	       !q->plan->power_cap_mw && q->jobs->n > q->fleet->n;
 }
 
 static int gpu_make(const struct run_places *ps, struct run_gpu *g, size_t at, struct hes_err *err)

@@ -23,7 +23,7 @@ static bool behind_mps(const struct run_gpu *g, const struct run_task *t)
 {
 	/* In exclusive mode the MPS server keeps all others off the GPU. */
 	return g->mps.on && (g->exclusive || !run_admit_alone(&g->queue, t->place) ||
-			     (g->mps.open && t->unknown && !t->charged && !t->co_failures));
+			     (g->mps.open && !t->charged && !t->co_failures));
 }
 
 static bool yields_to_others(const struct run_tasks *ts, const struct run_task *t)
