@@ -173,6 +173,12 @@ void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now)
 		job_clock_leave(g);
 		return;
 	}
+	/* It has to be measured as a whole, at one clock. */
+	if (t->unknown && !t->progress.known) {
+		if (now > t->attempt.started_us + MUTE_US && !run_learner_shows_work(t, now))
+			run_learner_mute(l, t);
+		return;
+	}
 	/* A planned clock is a good guess: only a long job can gain. */
 	if (!t->clock.on && !t->unknown && task_left_us(t, now) < LONG_US)
 		return;

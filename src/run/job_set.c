@@ -315,8 +315,9 @@ static bool task_may_join(const struct run_gpu *g, const struct run_place *p)
 		const uint32_t given_mib = hes_job_memory_mib(r->job);
 
 		taken_mib += r->most_mib > given_mib ? r->most_mib : given_mib;
-		if (!r->mps_daemon || r->place->user != p->user || r->clock.trying_mhz ||
-		    r->job->has_deadline)
+		/* An unknown job without lines has to be measured as a whole. */
+		if ((r->unknown && !r->progress.known) || !r->mps_daemon ||
+		    r->place->user != p->user || r->clock.trying_mhz || r->job->has_deadline)
 			return false;
 	}
 	return p->state == RUN_WAITING && !t->charged && !t->co_failures && !t->unplaced &&

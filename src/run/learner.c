@@ -191,10 +191,11 @@ static bool clocks_own(const struct learn_clocks *c, uint32_t clock_mhz, struct 
 
 struct learn_clocks *run_learner_clocks(struct run_learner *l, struct run_task *t)
 {
-	const long kind = t->progress.known ? run_learner_kind(l, t) : -1;
+	const bool by_kind = t->progress.known && !t->job->whole_run;
+	const long kind = by_kind ? run_learner_kind(l, t) : -1;
 
-	if (!t->progress.known)
-		return &t->clock.launches;
+	if (!by_kind)
+		return &t->clock.own;
 	return kind < 0 ? NULL : &l->kinds[kind].clocks;
 }
 
@@ -206,7 +207,7 @@ bool run_learner_own(struct run_learner *l, struct run_task *t, struct learn_alo
 
 	if (c && clocks_own(c, hes_gpu_type_clock(g->planned->type, g->lock.mhz), out))
 		return true;
-	if (!t->progress.known || !l->q->profiles ||
+	if (!t->progress.known || t->job->whole_run || !l->q->profiles ||
 	    hes_profile_find(l->q->profiles, t->job->workload, t->job->batch_size,
 			     g->planned->type->name, &solo, NULL))
 		return false;

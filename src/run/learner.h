@@ -46,7 +46,7 @@ long run_learner_kind(struct run_learner *l, const struct run_task *t);
 /** What a job does alone on its GPU's type, as it was measured at the nearest clock. @return false:
  * it was not */
 bool run_learner_own(struct run_learner *l, struct run_task *t, struct learn_alone *out);
-/** The clocks of a task: those of its kind, or its own where only launches show its speed. @return
+/** The clocks of a task: those of its kind, or its own where it has no lines or iterations. @return
  * NULL: there is no memory */
 struct learn_clocks *run_learner_clocks(struct run_learner *l, struct run_task *t);
 /** Whether lines show a task's speed, or launches where no line came for long. */

@@ -69,14 +69,14 @@ struct run_hold {
 
 /* job_clock.c */
 struct run_job_clock {
-	bool on;                      /* its clock is looked for; planned_mhz is valid */
-	bool settled;                 /* it is found */
-	bool mute;                    /* it was alone for long and showed no progress */
-	uint32_t planned_mhz;         /* of its place before */
-	uint32_t trying_mhz;          /* of the experiment that goes on; 0: none */
-	int64_t from_us;              /* windows count from here on */
-	struct learn_clocks launches; /* of a job without progress lines: launches compare only
-					 with those of the same attempt */
+	bool on;                 /* its clock is looked for; planned_mhz is valid */
+	bool settled;            /* it is found */
+	bool mute;               /* it was alone for long and showed no progress */
+	uint32_t planned_mhz;    /* of its place before */
+	uint32_t trying_mhz;     /* of the experiment that goes on; 0: none */
+	int64_t from_us;         /* windows count from here on */
+	struct learn_clocks own; /* of a job without progress lines or iterations: what it counts
+				    compares only with the same attempt */
 };
 
 /* job_floor.c: since when its speed counts */

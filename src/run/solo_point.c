@@ -410,14 +410,16 @@ static bool point_of_whole(const struct run_task *t, const struct run_observed *
 static bool observed_point(const struct run_task *t, const struct run_observed *o,
 			   const struct run_observed_clock *c, bool over, struct hes_point *out)
 {
-	const bool whole = over && o->whole && t->verdict == HES_VERDICT_DONE;
-	const double run_s = whole ? (double)(t->ended_us - t->attempt.started_us) * 1e-6 : NAN;
+	const bool done_well = over && t->verdict == HES_VERDICT_DONE,
+		   whole = done_well && o->whole;
+	double run_s = whole ? (double)(t->ended_us - t->attempt.started_us) * 1e-6 : NAN;
 	struct hes_measured v[MARKS];
 	double us[MARKS], iteration_us, done;
 	const size_t n = observed_windows(c, 0, v, us, &iteration_us, &done);
 
-	/* What its lines count is not known: its iteration is the whole run. */
-	if (t->job->whole_run && !whole)
+	/* What its lines count is not known: its iteration is the whole run. Where it was tried at
+	 * clocks or with others, that is as long as all its lines would take alone. */
+	if (t->job->whole_run && !whole && !(done_well && n))
 		return false;
 	if (n && (whole || iteration_us * done >= LEAST_US)) {
 		*out = hes_gpu_point(v, n);
@@ -425,8 +427,12 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 		out->start_s = o->from_start ? start_of_progress(t, o, iteration_us) : NAN;
 		out->cv = n > 1 ? steady_cv(us, n) : 0;
 		out->time_se = n > 1 ? steady_se(us, n) : NAN;
+		if (t->job->whole_run && !whole)
+			run_s = (isnan(out->start_s) ? 0 : out->start_s) +
+				(double)t->progress.iterations * iteration_us * 1e-6;
 		if (t->job->whole_run)
-			out->iteration_us = fmax(run_s - out->start_s, 0) * 1e6;
+			out->iteration_us =
+				fmax(run_s - (isnan(out->start_s) ? 0 : out->start_s), 0) * 1e6;
 	} else if (!whole || !point_of_whole(t, o, run_s, out)) {
 		return false;
 	}
