@@ -171,6 +171,25 @@ setup() {
 	[ "$output" = 'src/run/high.c:1: a circle of files: high, low; what both need belongs in a file below them, or what calls back in one above' ]
 	[ "$(python3 "$HES_SOURCE_ROOT/tools/check-layers.py" . --floors run | tail -1)" = \
 		'1 circles; 1 of 2 calls between files climb, 50.0 %' ]
+	# The folders that compose stages have none either.
+	for folder in app cluster; do
+		mkdir -p src/$folder
+		sed "s,run/,$folder/," src/run/low.c >src/$folder/low_$folder.c
+		sed "s,run/low,$folder/low_$folder," src/run/high.c >src/$folder/high_$folder.c
+		cp src/run/low.h src/$folder/low_$folder.h
+		sed -i "s,$folder/low.h,$folder/low_$folder.h," src/$folder/low_$folder.c
+	done
+	check -1
+	[[ "$output" == *"src/app/high_app.c:1: a circle of files: high_app, low_app"*"src/cluster/high_cluster.c:1: a circle of files: high_cluster, low_cluster"* ]]
+}
+
+@test "a name that begins with hes_ is not of a folder that composes stages" {
+	mkdir -p src/app src/run
+	printf 'int hes_jobs_add(void)\n{\n\treturn 0;\n}\n' >src/run/one.c
+	check -0
+	mv src/run/one.c src/app/one.c
+	check -1
+	[ "$output" = 'src/app/one.c:1: defines hes_jobs_add(); begin with the noun of the file, or with app_ or cli_' ]
 }
 
 @test "a state is set in the file that owns it" {
