@@ -284,6 +284,34 @@ in_lab() {
 	[[ "${stderr_lines[4]}" == *'there is no user "no-such-user"; a group is written @GROUP' ]]
 }
 
+@test "a user with 64 names has half of the time, also if none of them releases" {
+	[ "$(id -u)" -eq 0 ] || skip "root becomes another user"
+	in_lab <<-'END'
+		serve --policy time --profile-for 0 --patience 0.2 --allow 65534
+		part() { # of user 0, in twelve seconds: an interval has at least one turn of each user
+			heshare fair top --json >before.json
+			sleep 12
+			heshare fair top --json | jq --slurpfile before before.json '
+				def of(f; $uid): [f.gpus[0].users[] | select(.uid == $uid) | .time_s] | add // 0;
+				(of(.; 0) - of($before[0]; 0)) as $one | (of(.; 65534) - of($before[0]; 65534)) as $many
+				| [($one / ($one + $many) | . > 0.48 and . < 0.52), ([.gpus[0].tenants[] | select(.uid == 65534)] | length)]' -c
+		}
+		client work one 1000 >/dev/null & one=$!
+		FAIR_CLIENT_UID=65534 client names name 64 16 >/dev/null & names=$!
+		await name63 heshare fair top
+		part
+		wait $names
+		FAIR_CLIENT_HOLDS=1 FAIR_CLIENT_UID=65534 client names other 64 16 >/dev/null &
+		await other63 heshare fair top
+		part
+		heshare fair top --json | jq '[.gpus[0].tenants[].lost] | add > 10'
+	END
+	[ "$status" -eq 0 ]
+	[ "$output" = "[true,64]
+[true,128]
+true" ]
+}
+
 @test "root sees and sets what it likes while all connections of others are taken" {
 	[ "$(id -u)" -eq 0 ] || skip "root becomes other users"
 	cat >idle.py <<-'END'

@@ -2,10 +2,12 @@
 """A tenant of an arbiter that has work for ever, or a packet of one's own: fair_client.py SOCKET ACTION [...]
 
 work TENANT SECONDS [WEIGHT [CLOCK]]  take leases for so long; print what came of it as JSON
+names PREFIX N SECONDS                the same work by N processes, each a tenant of its own
 raw HEX...                            send packets; print what comes back, as types
 
-FAIR_CLIENT_UID: root becomes that user before it connects. It speaks the protocol of src/fair/fair_wire.h. The GPU is GPU 0 of `heshare gpus`.
+FAIR_CLIENT_UID: root becomes that user before it connects. FAIR_CLIENT_HOLDS: it never releases a lease. It speaks the protocol of src/fair/fair_wire.h. The GPU is GPU 0 of `heshare gpus`.
 """
+import functools
 import json
 import os
 import select
@@ -25,6 +27,7 @@ def head(kind):
     return struct.pack("=IHH", MAGIC, VERSION, kind)
 
 
+@functools.cache
 def gpu_uuid():
     out = subprocess.run(
         [os.environ.get("HESHARE", "heshare"), "gpus", "--json"], check=True, stdout=subprocess.PIPE
@@ -74,7 +77,8 @@ def work(path, tenant, seconds, weight="1", clock="0"):
     end = time.monotonic() + float(seconds)
     lease, granted, over = 0, 0.0, 0.0
     while time.monotonic() < end:
-        packet = receive(s, min(over if lease else end, end) - time.monotonic())
+        holds = lease and "FAIR_CLIENT_HOLDS" in os.environ
+        packet = receive(s, min(over if lease and not holds else end, end) - time.monotonic())
         if packet == b"":
             result["closed"] = True
             break
@@ -93,7 +97,7 @@ def work(path, tenant, seconds, weight="1", clock="0"):
         elif kind == STOP:
             result["stops"] += 1
             over = 0.0
-        if lease and time.monotonic() >= over:
+        if lease and not holds and time.monotonic() >= over:
             held = time.monotonic() - granted
             result["held_s"] += held
             s.send(head(RELEASE) + struct.pack("=QQQII", lease, int(held * 1e9), 1, 1, 0))
@@ -101,6 +105,16 @@ def work(path, tenant, seconds, weight="1", clock="0"):
     if lease:
         result["held_s"] += time.monotonic() - granted
     print(json.dumps(result), flush=True)
+
+
+def names(path, prefix, n, seconds):
+    gpu_uuid()  # once
+    for i in range(int(n)):
+        if not os.fork():
+            work(path, prefix + str(i), seconds)
+            os._exit(0)
+    for i in range(int(n)):
+        os.wait()
 
 
 def raw(path, *packets):
@@ -119,4 +133,4 @@ def raw(path, *packets):
 
 
 if __name__ == "__main__":
-    {"work": work, "raw": raw}[sys.argv[2]](sys.argv[1], *sys.argv[3:])
+    {"work": work, "names": names, "raw": raw}[sys.argv[2]](sys.argv[1], *sys.argv[3:])

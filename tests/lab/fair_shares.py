@@ -92,6 +92,9 @@ class Arbiter:
     def tenants(self):
         return {t["tenant"]: t for t in self.top()["tenants"] if t["processes"]}
 
+    def user_seconds(self):
+        return {u["uid"]: u["time_s"] for u in self.top()["users"]}
+
     def end(self, sig=signal.SIGTERM):
         self.child.send_signal(sig)
         self.child.wait()
@@ -99,12 +102,14 @@ class Arbiter:
 
 
 class Tenant:
-    def __init__(self, arbiter, name, work, weight=1, seconds=1000):
+    def __init__(self, arbiter, name, work, weight=1, seconds=1000, user=None):
         self.name = name
+        other = ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups"]
         self.log = os.path.join(arbiter.folder, name + ".log")
         with open(self.log, "a", encoding="utf-8") as log:
             self.child = subprocess.Popen(
                 [
+                    *(other if user else []),
                     HESHARE,
                     "fair",
                     "run",
@@ -262,6 +267,45 @@ class Cases:
         ]
         self.settle_by_weight(tenants)
         return self.check_shares(tenants, self.options.seconds, self.options.within)
+
+    def user_part(self, seconds):
+        """@return the part of the GPU time that user 0 was charged"""
+        before = self.arbiter.user_seconds()
+        time.sleep(seconds)
+        used = {u: s - before.get(u, 0) for u, s in self.arbiter.user_seconds().items()}
+        return used[0] / sum(used.values())
+
+    def case_a_user_with_40_names_has_half(self):
+        """Also where none of them releases the GPU: they are stopped, one after the other, in their leases. A GPU takes 48 clients."""
+        os.chmod(self.folder, 0o755)
+        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks", "--allow", "65534",
+                   "--patience", "0.2")  # fmt: skip
+        one = self.tenant(self.arbiter, "one", WORK[3])
+        many = [
+            self.tenant(self.arbiter, "name%d" % i, WORK[3], user=65534) for i in range(40)
+        ]
+        await_that("work of all", lambda: all(t.gpu_s() > 0 for t in [one, *many]), 120)
+        before = look()
+        part = self.user_part(self.options.seconds)
+        after = look()
+        used = [after[t.pid] - before[t.pid] for t in [one, *many]]
+        for t in many:
+            t.child.send_signal(signal.SIGSTOP)
+        stopped = self.user_part(self.options.seconds / 2)
+        lost = sum(t["lost"] for t in self.arbiter.top()["tenants"])
+        for t in many:
+            t.child.send_signal(signal.SIGCONT)
+        say = "one name has %.3f of the GPU time, is charged %.3f, and %.3f while %d leases are lost" % (
+            used[0] / sum(used),
+            part,
+            stopped,
+            lost,
+        )
+        # The others change leases after each quantum or two, and the GPU is idle meanwhile.
+        expect(abs(used[0] / sum(used) - 0.5) < self.near(0.03), say)
+        expect(abs(part - 0.5) < self.near(0.02), say)
+        expect(lost > 0 and abs(stopped - 0.5) < self.near(0.03), say)
+        return say
 
     def case_arrivals_and_departures_settle_within_two_intervals(self):
         """Powers do not count under time fairness: slices change at once. A share over 10 intervals has whole turns only to some percent."""
