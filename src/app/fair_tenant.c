@@ -156,6 +156,17 @@ static int tenant_export(const struct fair_tenant *q, const char *socket_path, s
 	return rc;
 }
 
+/* The numbers of GPUs are those of the arbiter's --gpus, unless the user has chosen GPUs by CUDA's
+ * order: it has the fastest GPU first. */
+static int tenant_number_gpus(const struct app *app, struct hes_err *err)
+{
+	int rc = 0;
+
+	if (!app_variable(app, "CUDA_DEVICE_ORDER") && !app_variable(app, "CUDA_VISIBLE_DEVICES"))
+		rc = app_set_variable(app, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+	return rc ? hes_fail(err, rc, "the environment: %s", strerror(-rc)) : 0;
+}
+
 int fair_tenant_prepare(const struct fair_tenant *q, struct hes_err *err)
 {
 	char path[FAIR_SOCKET_MAX], program[PATH_MAX];
@@ -168,6 +179,8 @@ int fair_tenant_prepare(const struct fair_tenant *q, struct hes_err *err)
 		rc = -EINVAL;
 	if (!rc)
 		rc = tenant_export(q, path, err);
+	if (!rc)
+		rc = tenant_number_gpus(q->app, err);
 	if (!rc)
 		rc = library_preload(q, err);
 	if (rc)

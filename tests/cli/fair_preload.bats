@@ -352,6 +352,16 @@ print(p.returncode, p.stdout.decode().strip())' "$CLIENT" --rounds 5
 	jq -s -e 'map(select(.message == "hello")) | .[0].name == "größe 1" and .[0].weight == 2.5 and .[0].clock == 1200' log
 }
 
+@test "CUDA counts the GPUs of a tenant as the arbiter does, unless the user chose by CUDA's order" {
+	order() {
+		env -u CUDA_DEVICE_ORDER -u CUDA_VISIBLE_DEVICES "$@" heshare fair run --tenant t --socket s \
+			-- sh -c 'echo "${CUDA_DEVICE_ORDER:-its own}"' 2>/dev/null
+	}
+	[ "$(order env)" = PCI_BUS_ID ]
+	[ "$(order env CUDA_VISIBLE_DEVICES=1)" = "its own" ]
+	[ "$(order env CUDA_DEVICE_ORDER=FASTEST_FIRST)" = FASTEST_FIRST ]
+}
+
 @test "a name that is not UTF-8 is cleaned, and the library says so" {
 	start_arbiter
 	run -0 --separate-stderr tenant a env HESHARE_FAIR_TENANT=$'\xc3\xb6\xff\xc2\x85b' "$CLIENT" --rounds 2

@@ -84,7 +84,9 @@ const struct command cmd_fair_run = {
 	.text = "Starts the unmodified COMMAND as a tenant. A preloaded library delays its CUDA "
 		"launches while other tenants have the GPU. Without an arbiter the command runs "
 		"unscheduled, and the library tries to connect every second. Static and setuid "
-		"programs cannot be scheduled. The exit status is the command's.",
+		"programs cannot be scheduled. Unless CUDA_VISIBLE_DEVICES or CUDA_DEVICE_ORDER is "
+		"set, CUDA counts GPUs as heshare gpus and serve --gpus do. The exit status is the "
+		"command's.",
 	.example = "  heshare fair run --tenant alice -- python3 train.py",
 	.opts = run_opts,
 	.opts_size = sizeof(struct run_opts),
