@@ -152,52 +152,69 @@ static void job_clock_choose(struct run_learner *l, struct learn_clocks *c, stru
 	job_clock_set(t, mhz, now);
 }
 
+static void job_look_mute(struct run_learner *l, struct run_task *t, int64_t now)
+{
+	if (now > t->attempt.started_us + MUTE_US && !run_learner_shows_work(t, now))
+		run_learner_mute(l, t);
+}
+
+/* The clocks of the only job of a GPU, if any may be tried now; NULL: none */
+static struct learn_clocks *job_clocks(struct run_learner *l, struct run_gpu *g, int64_t now)
+{
+	struct run_task *t = g->running[0];
+	const long kind = run_learner_kind(l, t);
+
+	if (kind < 0 || l->kinds[kind].measured)
+		return NULL;
+	if (!gpu_holds_clocks(g)) {
+		job_clock_leave(g);
+		return NULL;
+	}
+	/* It has to be measured as a whole, at one clock. */
+	if (t->unknown && !t->progress.known) {
+		job_look_mute(l, t, now);
+		return NULL;
+	}
+	/* A planned clock is a good guess: only a long job can gain. */
+	if (!t->clock.on && !t->unknown && task_left_us(t, now) < LONG_US)
+		return NULL;
+	return run_learner_clocks(l, t);
+}
+
+static void job_clock_begin(const struct run_learner *l, struct run_task *t, struct learn_clocks *c,
+			    int64_t now)
+{
+	t->clock.on = true;
+	t->clock.settled = false;
+	t->clock.trying_mhz = 0;
+	t->clock.planned_mhz = t->place->clock_mhz;
+	t->clock.from_us = now;
+	if (!c->expected_mhz)
+		c->expected_mhz = kind_expected_mhz(l, t->gpu, t->place);
+}
+
 void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now)
 {
 	struct run_task *t = g->running[0];
 	struct learn_clocks *c;
 	struct learn_window w;
-	struct run_kind *k;
-	long kind;
 
 	if (!job_may_try(l, g)) {
 		job_clock_leave(g);
 		return;
 	}
-	kind = run_learner_kind(l, t);
-	k = kind < 0 ? NULL : &l->kinds[kind];
-	c = k ? run_learner_clocks(l, t) : NULL;
-	if (!c || k->measured)
-		return;
-	if (!gpu_holds_clocks(g)) {
-		job_clock_leave(g);
-		return;
-	}
-	/* It has to be measured as a whole, at one clock. */
-	if (t->unknown && !t->progress.known) {
-		if (now > t->attempt.started_us + MUTE_US && !run_learner_shows_work(t, now))
-			run_learner_mute(l, t);
-		return;
-	}
-	/* A planned clock is a good guess: only a long job can gain. */
-	if (!t->clock.on && !t->unknown && task_left_us(t, now) < LONG_US)
+	c = job_clocks(l, g, now);
+	if (!c)
 		return;
 	if (!t->clock.on) {
-		t->clock.on = true;
-		t->clock.settled = false;
-		t->clock.trying_mhz = 0;
-		t->clock.planned_mhz = t->place->clock_mhz;
-		t->clock.from_us = now;
-		if (!c->expected_mhz)
-			c->expected_mhz = kind_expected_mhz(l, g, t->place);
+		job_clock_begin(l, t, c, now);
 	} else if (!t->clock.settled && job_has_window(l, t, now, &w)) {
 		job_clock_saw(l, c, t, &w);
 		t->clock.from_us = t->progress_us;
 		if (!t->progress.known)
 			run_learner_restart(l, g);
 	} else {
-		if (now > t->attempt.started_us + MUTE_US && !run_learner_shows_work(t, now))
-			run_learner_mute(l, t);
+		job_look_mute(l, t, now);
 		if (t->clock.trying_mhz || t->clock.settled)
 			return;
 	}

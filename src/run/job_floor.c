@@ -2,16 +2,15 @@
  * job_floor.c - a job that must keep a part of its speed alone; see job_floor.h.
  *
  * Its speed is looked at every few seconds. While it is below its floor, its co-runners without a
- * floor are held one after the other, the newest first.
+ * floor are held, the newest first.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "run/job_floor.h"
 
-#define LOOK_S    3   /* of a job whose lines have their time */
-#define LOOK_LONG 10  /* of others */
-#define FAR_BELOW 0.8 /* of the floor: two are held at once */
+#define LOOK_S    3  /* of a job whose lines have their time */
+#define LOOK_LONG 10 /* of others */
 
 bool run_has_floor(const struct run_gpu *g)
 {
@@ -61,6 +60,15 @@ static struct run_task *newest_without_floor(const struct run_gpu *g)
 	return newest;
 }
 
+static uint32_t count_without_floor(const struct run_gpu *g)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->n_running; i++)
+		n += !(g->running[i]->job->keep > 0) && !g->running[i]->hold.wanted_us;
+	return n;
+}
+
 static void floor_hold(struct run_learner *l, struct run_holder *h, struct run_gpu *g,
 		       const struct run_task *below, double part)
 {
@@ -86,7 +94,8 @@ struct run_task *run_floor_unknown(struct run_learner *l, const struct run_gpu *
 	struct learn_alone own;
 
 	for (uint32_t i = 0; i < g->n_running; i++)
-		if (g->running[i]->job->keep > 0 && !run_learner_own(l, g->running[i], &own))
+		if (g->running[i]->job->keep > 0 && g->running[i]->progress.known &&
+		    !run_learner_own(l, g->running[i], &own))
 			return g->running[i];
 	return NULL;
 }
@@ -102,8 +111,9 @@ void run_keep_floor(struct run_learner *l, struct run_holder *h, struct run_gpu 
 
 		if (!(t->job->keep > 0) || !floor_look(l, t, &part) || part >= t->job->keep)
 			continue;
-		floor_hold(l, h, g, t, part);
-		if (part < FAR_BELOW * t->job->keep)
+		/* The further below, the more of them. */
+		for (double n = ceil((1 - part / t->job->keep) * count_without_floor(g)); n > 0;
+		     n--)
 			floor_hold(l, h, g, t, part);
 	}
 }

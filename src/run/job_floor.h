@@ -9,7 +9,7 @@
 
 /** Whether a job that shares the GPU has a floor. */
 bool run_has_floor(const struct run_gpu *g);
-/** A running job with a floor that was never measured alone; NULL: none. */
+/** A running job with a floor and progress that was never measured alone; NULL: none. */
 struct run_task *run_floor_unknown(struct run_learner *l, const struct run_gpu *g);
 /** Hold co-runners of a job that is below its floor, the newest first. @param changed  jobs have
  * ended or come: one that is held is tried again */

@@ -278,16 +278,16 @@ static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
 	uint32_t kinds[HES_MAX_SHARING], n = set_kinds(s->learner, g, kinds), at;
 
-	if (learn_is_refused(&s->learner->refusals, 0, kinds, n)) {
-		run_learner_note(s->learner, run_gpu_name(g), NULL,
-				 "these jobs did worse together than in turns before: separated");
-		set_separate(s, g);
-		return;
-	}
 	/* How a job shows its work decides what it is compared with. */
 	if (!set_shows_work(g, now)) {
 		if (now > g->set.from_us + ALONE_US)
 			set_give_up(s, g, now);
+		return;
+	}
+	if (learn_is_refused(&s->learner->refusals, 0, kinds, n)) {
+		run_learner_note(s->learner, run_gpu_name(g), NULL,
+				 "these jobs did worse together than in turns before: separated");
+		set_separate(s, g);
 		return;
 	}
 	g->set.from_us = now;
@@ -386,6 +386,8 @@ void run_learn_set(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	const struct hes_run_request *q = s->learner->q;
 	const bool floor = run_has_floor(g), changed = !set_is_same(g);
 
+	if (!floor && g->set.state == RUN_SET_FLOOR)
+		set_leave(s, g, RUN_SET_NEW, "no job has a floor there any more");
 	if (g->lost || (!floor && (!s->learner->prefer || !q->replan || q->waiting_stay)))
 		return;
 	if (changed && g->n_held && !floor)

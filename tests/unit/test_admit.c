@@ -41,6 +41,29 @@ TEST(a_batch_waits_for_the_last_job_of_the_one_before)
 	assert_int_equal(run_admit_clock(&q), 0);
 }
 
+/* A job of a later batch, that is to run alone: as an experiment. */
+TEST(an_invited_job_starts_next_to_what_runs_and_the_others_wait_for_both)
+{
+	struct run_place v[] = {
+		{ .batch = 0, .sm_pct = 100, .clock_mhz = RUN_UNLOCKED, .alone = true },
+		{ .batch = 1, .sm_pct = 100, .clock_mhz = RUN_UNLOCKED, .alone = true },
+		{ .batch = 2, .sm_pct = 100, .clock_mhz = 800, .alone = true },
+	};
+	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
+
+	assert_int_equal(start_all(&q), 1);
+	v[2].invited = true;
+	assert_int_equal(run_admit_next(&q), 2);
+	v[2].state = RUN_STARTED;
+	assert_int_equal(run_admit_next(&q), -1);
+	assert_int_equal(run_admit_running(&q), 2);
+	assert_int_equal(run_admit_clock(&q), RUN_UNLOCKED);
+	v[0].state = RUN_OVER;
+	assert_int_equal(run_admit_next(&q), -1);
+	v[2].state = RUN_OVER;
+	assert_int_equal(run_admit_next(&q), 1);
+}
+
 TEST(an_open_queue_admits_fitting_jobs_in_order)
 {
 	struct run_place v[] = {
