@@ -374,9 +374,10 @@ true" ]
 @test "a new tenant's power is measured and kept, and so is that of a command" {
 	in_lab <<-'END'
 		serve --profile-for 1
-		vgpu-task --device 0 --workload resnet50 --batch 16 --every 0.01 --iterations 100000000 >/dev/null &
-		client work worker 1000 >/dev/null 2>&1 &
+		CUDA_VISIBLE_DEVICES=$(heshare gpus --json | jq -r '.gpus[0].uuid') heshare fair run --tenant worker -- \
+			vgpu-task --workload resnet50 --batch 16 --every 0.01 --iterations 100000000 >/dev/null & worker=$!
 		await draws cat serve.log
+		kill $worker; wait $worker
 		kill $arbiter; wait $arbiter
 		heshare fair profile --list --json
 		heshare fair profile --tenant other --clock 600 --json -- vgpu-task --device 0 --workload vgg19 --batch 8 --every 0.01 --iterations 100000000 2>steps
