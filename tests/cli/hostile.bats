@@ -246,7 +246,8 @@ on_road() {
 @test "clocks that a node refuses are counted; a store that is locked does not end --resume" {
 	on_road nodes
 	cat >script <<-'END'
-		"$HESHARE" plan jobs.csv --gpus $gpus --policy joint --budget 100 -o plan.json
+		"$HESHARE" plan jobs.csv --gpus $gpus --policy joint --budget 100 --json |
+			jq '.gpus[].batches[] |= (.clock_mhz = 900 | del(.unlocked))' >plan.json
 		vgpu-fault all:no-permission
 		"$HESHARE" run plan.json --launcher $gpus -c '[ {job} = a ] || [ -e again ]' --retries 0 --early-ok
 		jq -c '[.clocks_refused, .jobs_failed]' plan.run/report.json
