@@ -23,6 +23,33 @@
 
 #define HES_SIM_MAX_NOISE 0.5
 
+/** A job on a GPU, as one that watches it sees it. */
+struct hes_sim_member {
+	uint32_t job, sm_pct;
+	uint32_t clock_mhz;   /* planned */
+	bool starting;        /* in its start-up */
+	bool held;            /* it does not run, and keeps its memory */
+	struct hes_rate rate; /* in a window: mean */
+};
+
+/** A time in which nothing changed on a GPU, or a moment: then from_us is until_us. */
+struct hes_sim_window {
+	uint32_t gpu;
+	int64_t from_us, until_us;
+	uint32_t clock_mhz; /* requested */
+	uint32_t power_mw;
+	uint32_t n;
+	struct hes_sim_member members[HES_MAX_SHARING];
+};
+
+/** What a GPU does from now on. */
+struct hes_sim_order {
+	uint32_t clock_mhz; /* 0: the highest one that is planned for its jobs */
+	uint32_t held;      /* a bit for each member, the lowest for the first; not all of those
+			       that work, unless look_us is set */
+	int64_t look_us;    /* call again then at the latest; 0: when something changes */
+};
+
 /** What to simulate. The caller owns everything. Either plan or replan is set. */
 struct hes_sim {
 	const struct hes_model *model;
@@ -52,6 +79,15 @@ struct hes_sim {
 	 * @return 0, or a negative errno that ends the simulation
 	 */
 	int (*more)(void *ctx, struct hes_plan *out, struct hes_err *err);
+	/**
+	 * One that learns while jobs work; NULL: nobody does. Its plans may leave out jobs.
+	 * saw() gets each window that is over. order() is called whenever something has changed on
+	 * a GPU with jobs.
+	 * @return 0; 1: plan again now; a negative errno that ends the simulation
+	 */
+	int (*saw)(void *ctx, const struct hes_sim_window *w, struct hes_err *err);
+	int (*order)(void *ctx, const struct hes_sim_window *now, struct hes_sim_order *out,
+		     struct hes_err *err);
 	void *ctx;
 	const struct hes_profiles *profiles; /* start-ups of jobs whose workload in the model has
 						none; may be NULL */

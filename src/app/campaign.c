@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "app/learn_plan.h"
+#include "app/learn_replay.h"
 #include "base/num.h"
 #include "policy/line.h"
 #include "policy/replanner.h"
@@ -109,6 +111,27 @@ static int add_program(struct campaign *c, const char *name, struct hes_err *err
 	return add_policy(c, &v[c->n_programs - 1]->policy, NULL, err);
 }
 
+static bool campaign_learns(const char *word)
+{
+	const size_t n = strlen(CAMPAIGN_LEARN);
+
+	return !strncmp(word, CAMPAIGN_LEARN, n) && (!word[n] || word[n] == ':');
+}
+
+/* It plans by policy joint. */
+static int add_learner(struct campaign *c, const char *word, const char *prefer,
+		       struct hes_err *err)
+{
+	const char *colon = strchr(word, ':');
+	int rc = add_policy(c, hes_policy_find("joint", err), colon ? colon + 1 : prefer, err);
+
+	if (rc)
+		return rc;
+	c->who[c->n_who - 1].name = CAMPAIGN_LEARN;
+	c->who[c->n_who - 1].learns = true;
+	return 0;
+}
+
 int campaign_policies(struct campaign *c, const char *list, const char *prefer, struct hes_err *err)
 {
 	char *copy, *rest, *word;
@@ -127,6 +150,10 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer, 
 		}
 		if (policy_program_is(word)) {
 			rc = add_program(c, word, err);
+			continue;
+		}
+		if (campaign_learns(word)) {
+			rc = add_learner(c, word, prefer, err);
 			continue;
 		}
 		p = hes_policy_parse(word, &own, err);
@@ -295,6 +322,46 @@ static void keep_totals(struct hes_replay *r)
 	*r = totals;
 }
 
+/* Nothing is known at the start. */
+static void do_learning_run(const struct campaign *c, struct campaign_run *run)
+{
+	const struct learn_replay_inputs in = { .app = c->app,
+						.catalogue = c->catalogue,
+						.fleet = c->fleet,
+						.jobs = c->jobs,
+						.predictor = c->predictor,
+						.policy = run->who->policy,
+						.prefer = run->who->prefer,
+						.seed = run->seed };
+	const double start_s = hes_monotonic_s();
+	struct learn_replay *l = learn_replay_new(&in, &run->err);
+	struct hes_sim s = c->terms;
+
+	run->rc = l ? 0 : -ENOMEM;
+	if (run->rc)
+		return;
+	s.model = c->model;
+	s.fleet = c->fleet;
+	s.jobs = c->jobs;
+	s.profiles = c->profiles;
+	s.replan = learn_plan;
+	s.saw = learn_replay_saw;
+	s.order = learn_replay_order;
+	s.ctx = l;
+	s.seed = run->seed;
+	s.carried_out = run->keep ? &run->carried_out : NULL;
+	run->rc = hes_sim_run(&s, &run->replay, &run->err);
+	/* It plans all the time: the replay is part of it. */
+	run->plan_wall_s = hes_monotonic_s() - start_s;
+	if (!run->rc) {
+		run->learning = *learn_replay_account(l);
+		run->deadlines_missed = count_missed(c->jobs, &run->replay);
+		if (!run->keep && !c->keep_jobs)
+			keep_totals(&run->replay);
+	}
+	learn_replay_free(l);
+}
+
 static void do_run(const struct campaign *c, struct campaign_run *run)
 {
 	struct planner p = { .c = c, .run = run };
@@ -402,7 +469,10 @@ int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 #pragma omp critical(campaign_progress)
 		if (c->progress)
 			c->progress(label, done, n);
-		do_run(c, &c->runs[i]);
+		if (c->runs[i].who->learns)
+			do_learning_run(c, &c->runs[i]);
+		else
+			do_run(c, &c->runs[i]);
 #pragma omp critical(campaign_progress)
 		if (c->progress)
 			c->progress(label, ++done, n);

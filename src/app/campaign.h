@@ -12,8 +12,10 @@
 #include "app/policy_program.h"
 #include "heshare/report.h"
 #include "heshare/sim.h"
+#include "learn/learn.h"
 
-#define CAMPAIGN_ALL "all" /* in a list of policies */
+#define CAMPAIGN_ALL   "all"   /* in a list of policies */
+#define CAMPAIGN_LEARN "learn" /* joint that learns while jobs work */
 
 /** A policy with its preference, or a plan made beforehand. */
 struct contender {
@@ -21,6 +23,7 @@ struct contender {
 	const struct hes_plan *plan;     /* borrowed */
 	const char *name;
 	const char *prefer; /* "" for none */
+	bool learns;        /* nothing is known at the start (learn_replay.h) */
 };
 
 /** What one run gave. */
@@ -32,13 +35,16 @@ struct campaign_run {
 	struct hes_plan carried_out; /* with keep */
 	struct hes_front front; /* with keep: of the planning of all jobs at once; else empty */
 	uint32_t deadlines_missed;
-	double effort;      /* hes_policy_effort() of all planning calls together */
-	double plan_wall_s; /* all planning calls together */
+	double effort;                 /* hes_policy_effort() of all planning calls together */
+	double plan_wall_s;            /* all planning calls together */
+	struct learn_account learning; /* of one that learns */
 	int rc;
 	struct hes_err err; /* valid if rc */
 };
 
 struct campaign {
+	const struct app *app;
+	const struct hes_catalogue *catalogue;
 	const struct hes_model *model;
 	const struct hes_model_fit *fits; /* of its workloads that were fitted to profiles */
 	size_t n_fits;

@@ -239,6 +239,8 @@ int campaign_set_learn(struct campaign_set *in, const struct campaign_request *q
 	if (rc)
 		return rc;
 	app_known_count_jobs(&in->knowledge, &in->fleet, &in->jobs, c->known);
+	c->app = q->app;
+	c->catalogue = &in->catalogue;
 	c->model = in->model;
 	c->fits = in->fits.v;
 	c->n_fits = in->fits.n;

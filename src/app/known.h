@@ -66,9 +66,12 @@ struct app_known_request {
 					know are added, if other batch sizes have to be
 					derived, or all of them if @replayed is set */
 	const struct hes_jobs *jobs; /* whose rows are derived; NULL: none */
-	bool replayed;               /* on the model: it needs every workload of the jobs */
-	bool profiles_only;          /* no predictor is needed */
-	bool again;                  /* it was loaded before: nothing is said of it */
+	/* In place of store and profiles; of workloads that the model knows by no name. Rows come
+	   from these alone. NULL: not so */
+	const struct hes_profiles *seen;
+	bool replayed;      /* on the model: it needs every workload of the jobs */
+	bool profiles_only; /* no predictor is needed */
+	bool again;         /* it was loaded before: nothing is said of it */
 };
 
 /**

@@ -104,6 +104,14 @@ static bool is_measured(const struct hes_profiles *measured, const char *workloa
 	return false;
 }
 
+static bool is_fitted(const struct app_known *k, const char *workload)
+{
+	for (size_t i = 0; i < k->n_fits; i++)
+		if (!strcmp(k->fits[i].workload, workload))
+			return true;
+	return false;
+}
+
 /* Unless the model knows the workload. One that it cannot be fitted to stays unknown, where that is
  * enough. */
 static int fit(struct known_load *l, struct app_known *k, const char *workload, struct hes_err *err)
@@ -112,7 +120,8 @@ static int fit(struct known_load *l, struct app_known *k, const char *workload, 
 	struct hes_err why;
 	int rc;
 
-	if (hes_model_workload(l->model, workload, NULL))
+	if (hes_model_workload(l->model, workload, NULL) &&
+	    !(l->q->seen && !is_fitted(k, workload)))
 		return 0;
 	v = reallocarray(k->fits, k->n_fits + 1, sizeof(*v));
 	if (!v)
@@ -221,14 +230,6 @@ static int derive_alike(struct known_load *l, const struct app_known *k, const s
 	best.time_se = least;
 	return known_rows_put(
 		l, &best, (struct app_known_row){ HES_KNOWN_DERIVED, least, NETWORK_ERROR }, err);
-}
-
-static bool is_fitted(const struct app_known *k, const char *workload)
-{
-	for (size_t i = 0; i < k->n_fits; i++)
-		if (!strcmp(k->fits[i].workload, workload))
-			return true;
-	return false;
 }
 
 static int derive_on(struct known_load *l, struct app_known *k, const struct hes_job *j,

@@ -73,10 +73,10 @@ static int load_measured(const struct known_load *l, struct hes_profiles *out, s
 {
 	static const struct hes_profiles none;
 
-	if (!l->q->profiles && l->store)
+	if (!l->q->profiles && !l->q->seen && l->store)
 		return app_known_measured(l->store, l->q->catalogue, l->planned, l->n_types, out,
 					  err);
-	if (hes_profiles_join(&l->given, &none, out))
+	if (hes_profiles_join(l->q->seen ? l->q->seen : &l->given, &none, out))
 		return hes_fail(err, -ENOMEM, "out of memory for profiles");
 	return 0;
 }
@@ -145,7 +145,7 @@ static int known_open_store(struct known_load *l, struct hes_err *err)
 static int open_sources(struct known_load *l, struct hes_err *err)
 {
 	const struct app_known_request *q = l->q;
-	const bool own = q->predictor && q->profiles;
+	const bool own = q->seen || (q->predictor && q->profiles);
 	int rc = q->profiles ? app_profiles_load(q->profiles, &l->given, err) : 0;
 
 	if (!rc && !own)
@@ -196,7 +196,7 @@ static int load(struct known_load *l, struct app_known *k, struct hes_err *err)
 	if (rc)
 		return rc;
 	set_types(l);
-	rc = hes_draw_profiles(&l->draw, &l->drawn, err);
+	rc = l->q->seen ? 0 : hes_draw_profiles(&l->draw, &l->drawn, err);
 	if (!rc && !l->q->profiles_only)
 		rc = known_predictor(l, k, err);
 	if (!rc)

@@ -44,6 +44,7 @@ struct sim {
 	double predicted_mj; /* busy energy so far, by the last prediction of each job */
 	int64_t now_us;
 	size_t n_ended;
+	bool plan_again;       /* the one that learns wants it */
 	struct hes_replay out; /* what is known so far */
 	size_t room;           /* segments allocated */
 };
@@ -58,6 +59,8 @@ int sim_start(struct sim *s, uint32_t gpu, struct hes_err *err);
 int sim_begin(struct sim *s, uint32_t gpu, struct hes_err *err);
 /** Schedule the next end of a job on a running GPU. */
 int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err);
+/** What a GPU does now, or did since its open segment began. */
+void sim_window(const struct sim *s, uint32_t gpu, struct hes_sim_window *out);
 /** Account what a running GPU did until now_us, and keep the segment. */
 int sim_settle(struct sim *s, uint32_t gpu, struct hes_err *err);
 

@@ -145,9 +145,9 @@ static int adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, boo
 		if (rc)
 			return rc;
 	}
-	if (n > n_expected || (n < n_expected && !s->in->more))
+	if (n > n_expected || (n < n_expected && !s->in->more && !s->in->order))
 		return name_missing(s, err);
-	s->n_unplanned = n_expected - n;
+	s->n_unplanned = s->in->more ? n_expected - n : 0;
 	s->plan = p;
 	return 0;
 }
@@ -458,16 +458,45 @@ int sim_begin(struct sim *s, uint32_t gpu, struct hes_err *err)
 	return sim_schedule(s, gpu, err);
 }
 
+/* Query the one that learns. @param look_us  when to do so again; INT64_MAX: it is not known */
+static int query_order(struct sim *s, uint32_t gpu, int64_t *look_us, struct hes_err *err)
+{
+	struct sim_gpu *b = &s->gpus[gpu];
+	struct hes_sim_order o = { 0 };
+	struct hes_sim_window now;
+	int rc;
+
+	*look_us = INT64_MAX;
+	if (!s->in->order)
+		return 0;
+	sim_window(s, gpu, &now);
+	rc = s->in->order(s->in->ctx, &now, &o, err);
+	if (rc < 0)
+		return rc;
+	s->plan_again |= rc > 0;
+	b->ordered_mhz = o.clock_mhz;
+	for (uint32_t i = 0; i < b->n; i++)
+		b->tasks[i].held = o.held >> i & 1;
+	if (o.look_us > s->now_us)
+		*look_us = o.look_us;
+	return 0;
+}
+
 int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err)
 {
 	struct sim_gpu *b = &s->gpus[gpu];
 	const char *first = s->in->jobs->v[b->tasks[0].job].id;
-	int64_t us;
+	int64_t us, look_us;
+	int rc = query_order(s, gpu, &look_us, err);
 
+	if (rc)
+		return rc;
 	if (sim_gpu_refresh(b, s->in->model, err))
 		return hes_fail_in(err, "GPU %s, job %s and its co-runners",
 				   s->in->fleet->gpus[gpu].name, first);
 	us = sim_gpu_next_us(b);
+	if (look_us != INT64_MAX && (us < 0 || us > look_us - s->now_us))
+		us = look_us - s->now_us;
 	if (us < 0 || us > INT64_MAX - s->now_us)
 		return hes_fail(err, -ERANGE, "job %s would not end on GPU %s in 300 years", first,
 				s->in->fleet->gpus[gpu].name);

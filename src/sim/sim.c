@@ -160,13 +160,45 @@ static void end_finished(struct sim *s, struct sim_gpu *b)
 	b->n = n;
 }
 
+void sim_window(const struct sim *s, uint32_t gpu, struct hes_sim_window *out)
+{
+	const struct sim_gpu *b = &s->gpus[gpu];
+
+	*out = (struct hes_sim_window){
+		.gpu = gpu,
+		.from_us = b->now.start_us,
+		.until_us = s->now_us,
+		.clock_mhz = b->clock_mhz,
+		.power_mw = b->now.power_mw,
+		.n = b->n,
+	};
+	for (uint32_t i = 0; i < b->n; i++)
+		out->members[i] = (struct hes_sim_member){
+			.job = b->tasks[i].job,
+			.sm_pct = b->tasks[i].sm_pct,
+			.clock_mhz = b->tasks[i].clock_mhz,
+			.starting = b->tasks[i].begins_us > b->now.start_us,
+			.held = b->tasks[i].held,
+			.rate = b->tasks[i].seen,
+		};
+}
+
 int sim_settle(struct sim *s, uint32_t gpu, struct hes_err *err)
 {
 	struct sim_gpu *b = &s->gpus[gpu];
+	struct hes_sim_window w;
 	struct hes_segment seg;
+	int rc;
 
 	if (b->now.start_us == s->now_us)
 		return 0;
+	if (s->in->saw) {
+		sim_window(s, gpu, &w);
+		rc = s->in->saw(s->in->ctx, &w, err);
+		if (rc < 0)
+			return rc;
+		s->plan_again |= rc > 0;
+	}
 	sim_gpu_settle(b, s->now_us, &seg);
 	return keep_segment(s, &seg, err);
 }
@@ -225,9 +257,13 @@ static int step(struct sim *s, struct hes_err *err)
 		s->waiting[s->n_waiting++] = s->arrivals[s->n_arrived++].job;
 	if (rc)
 		return rc;
-	if (s->in->replan && s->n_arrived > first)
-		return start_after_replan(s, err);
-	return start_affected(s, first, err);
+	if (!s->in->replan || s->n_arrived == first)
+		rc = s->plan_again ? 0 : start_affected(s, first, err);
+	if (!rc && s->in->replan && (s->n_arrived > first || s->plan_again)) {
+		s->plan_again = false;
+		rc = start_after_replan(s, err);
+	}
+	return rc;
 }
 
 static int run(struct sim *s, struct hes_err *err)
@@ -241,8 +277,8 @@ static int run(struct sim *s, struct hes_err *err)
 
 		if (!e && !arrives)
 			return hes_fail(err, -EINVAL, "%zu jobs never start", n - s->n_ended);
-		s->now_us = e ? e->at_us : INT64_MAX;
-		if (arrives && s->arrivals[s->n_arrived].at_us < s->now_us)
+		s->now_us = s->plan_again ? s->now_us : e ? e->at_us : INT64_MAX;
+		if (!s->plan_again && arrives && s->arrivals[s->n_arrived].at_us < s->now_us)
 			s->now_us = s->arrivals[s->n_arrived].at_us;
 		rc = step(s, err);
 	}

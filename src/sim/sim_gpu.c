@@ -24,6 +24,11 @@ static bool is_starting(const struct sim_gpu *b, const struct sim_task *t)
 	return t->begins_us > b->now.start_us;
 }
 
+static bool works(const struct sim_gpu *b, const struct sim_task *t)
+{
+	return !t->held && !is_starting(b, t);
+}
+
 int sim_gpu_refresh(struct sim_gpu *b, const struct hes_model *m, struct hes_err *err)
 {
 	struct hes_model_job r[HES_MAX_SHARING];
@@ -37,20 +42,25 @@ int sim_gpu_refresh(struct sim_gpu *b, const struct hes_model *m, struct hes_err
 	for (uint32_t i = 0; i < b->n; i++) {
 		b->clock_mhz =
 			b->tasks[i].clock_mhz > b->clock_mhz ? b->tasks[i].clock_mhz : b->clock_mhz;
-		if (!is_starting(b, &b->tasks[i]))
+		if (works(b, &b->tasks[i]))
 			r[n++] = (struct hes_model_job){ b->tasks[i].workload,
 							 b->tasks[i].batch_size,
 							 b->tasks[i].sm_pct };
 	}
+	if (b->ordered_mhz)
+		b->clock_mhz = b->ordered_mhz;
 	rc = hes_model_instant(m, b->type, b->clock_mhz, 0, r, n, rates, &at, err);
 	if (rc)
 		return rc;
 	n = 0;
 	for (uint32_t i = 0; i < b->n; i++) {
 		b->tasks[i].rate = 0;
-		if (is_starting(b, &b->tasks[i]))
+		b->tasks[i].seen = (struct hes_rate){ 0 };
+		if (!works(b, &b->tasks[i]))
 			continue;
 		b->tasks[i].rate = rates[n].iterations_per_s * b->tasks[i].pace;
+		b->tasks[i].seen = rates[n];
+		b->tasks[i].seen.iterations_per_s = b->tasks[i].rate;
 		util += rates[n++].sm_util;
 	}
 	b->now.jobs = b->n;

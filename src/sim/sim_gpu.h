@@ -31,6 +31,8 @@ struct sim_task {
 	double left;             /* iterations */
 	double rate;             /* iterations a second, with its co-runners */
 	double pace;             /* this run's speed against the mean: noise */
+	bool held;
+	struct hes_rate seen; /* in the open segment; zeros while it does not work */
 };
 
 enum sim_gpu_state {
@@ -44,6 +46,7 @@ struct sim_gpu {
 	const struct hes_gpu_type *type;
 	size_t next_batch;        /* of its queue in the current plan */
 	uint32_t clock_mhz;       /* last set; while jobs run, the highest of theirs */
+	uint32_t ordered_mhz;     /* in place of that; 0: none */
 	int64_t free_us;          /* predicted end of the last job there; valid unless idle */
 	double predicted_busy_us; /* so far */
 	double power_factor;      /* of the power above idle, since the GPU last began: noise */

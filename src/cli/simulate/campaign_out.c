@@ -195,6 +195,19 @@ static void put_figure(json_t *row, const struct figure *f, double v)
 	json_object_set_new(inner, dot + 1, number);
 }
 
+/* As in the report of a run. */
+static json_t *learning_json(const struct learn_account *a)
+{
+	const struct learn_cost paid = learn_paid(a);
+	json_int_t n = 0;
+
+	for (size_t i = 0; i < LEARN_WHATS; i++)
+		n += a->n[i];
+	return json_pack("{s:I, s:f, s:f, s:I}", "experiments", n, "took_s", paid.seconds,
+			 "energy_j", paid.joules, "iterations",
+			 (json_int_t)llround(paid.iterations));
+}
+
 static json_t *run_json(const struct campaign_run *r, bool timing)
 {
 	json_t *row = json_pack("{s:s, s:s, s:I}", "name", r->who->name, "prefer", r->who->prefer,
@@ -203,6 +216,8 @@ static json_t *run_json(const struct campaign_run *r, bool timing)
 	for (const struct figure *f = campaign_figures; f->key; f++)
 		if (*f->key && campaign_shows(f, timing))
 			put_figure(row, f, f->of(r));
+	if (r->who->learns)
+		json_object_set_new(row, "learning", learning_json(&r->learning));
 	return row;
 }
 

@@ -3,6 +3,7 @@
  * who is best; see campaign.h. The table campaign_figures says what is shown.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,6 +247,27 @@ void campaign_print_settings(const struct campaign *c)
 	}
 }
 
+/* What learning took of the first seed's run; it is in that row, too. */
+static void print_learning(const struct campaign *c)
+{
+	char label[2 * HES_NAME_MAX], took[HES_QUANTITY_MAX], joules[HES_QUANTITY_MAX];
+
+	for (size_t w = 0; w < c->n_who; w++) {
+		const struct learn_account *a = &campaign_runs_of(c, w)->learning;
+		const struct learn_cost paid = learn_paid(a);
+
+		if (!c->who[w].learns)
+			continue;
+		campaign_contender_label(&c->who[w], label, sizeof(label));
+		printf("\nlearning, in the row of %s: %s of GPU time and %s more than without, "
+		       "%.0f iterations; %" PRIu32 " clocks, %" PRIu32 " jobs alone, %" PRIu32
+		       " sets\n",
+		       label, hes_time_text(took, paid.seconds * 1e6),
+		       hes_energy_text(joules, paid.joules * 1e3), paid.iterations,
+		       a->n[LEARN_OF_CLOCK], a->n[LEARN_OF_NEWCOMER], a->n[LEARN_OF_SET]);
+	}
+}
+
 void campaign_print_profiling(const struct hes_store_profiling *p)
 {
 	char text[CLI_PROFILING_MAX];
@@ -265,6 +287,7 @@ int campaign_print_table(const struct campaign *c, bool wide, bool timing, struc
 		print_heading(&t);
 		print_table(&t);
 		campaign_print_settings(c);
+		print_learning(c);
 		campaign_print_profiling(&c->profiling);
 		print_never_sampled(c);
 		print_known(c);

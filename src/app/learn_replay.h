@@ -1,0 +1,21 @@
+/*
+ * learn_replay.h - a replay that begins with nothing known of any workload: src/learn decides, the
+ * joint planner plans what waits, and the simulation shows what a run would measure.
+ */
+#ifndef HES_APP_LEARN_REPLAY_H
+#define HES_APP_LEARN_REPLAY_H
+
+#include "app/learn_state.h"
+
+/** @return NULL, with @err */
+struct learn_replay *learn_replay_new(const struct learn_replay_inputs *in, struct hes_err *err);
+void learn_replay_free(struct learn_replay *l);
+
+/** For the simulation, whose context is the replay. */
+int learn_replay_saw(void *ctx, const struct hes_sim_window *w, struct hes_err *err);
+int learn_replay_order(void *ctx, const struct hes_sim_window *now, struct hes_sim_order *out,
+		       struct hes_err *err);
+
+const struct learn_account *learn_replay_account(const struct learn_replay *l);
+
+#endif
