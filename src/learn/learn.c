@@ -265,10 +265,10 @@ void learn_pay(struct learn_account *a, enum learn_what what, const struct learn
 	struct learn_cost *sum = &a->cost[what];
 
 	a->n[what]++;
-	sum->seconds += fmax(c->seconds, 0);
+	sum->seconds += c->seconds;
 	sum->iterations += c->iterations;
 	/* Joules that were not measured are not in the sum. */
-	if (c->joules > 0)
+	if (isfinite(c->joules))
 		sum->joules += c->joules;
 }
 

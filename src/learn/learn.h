@@ -147,7 +147,6 @@ struct learn_account {
 	struct learn_cost cost[LEARN_WHATS];
 };
 
-/** What gained costs nothing. */
 void learn_pay(struct learn_account *a, enum learn_what what, const struct learn_cost *c);
 /** All experiments together. */
 struct learn_cost learn_paid(const struct learn_account *a);
