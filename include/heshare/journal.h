@@ -132,6 +132,7 @@ struct hes_run_job {
 	enum hes_verdict last_verdict;   /* of the last that ended; HES_VERDICT_OPEN: none has */
 	int32_t last_status;             /* the same; see struct hes_attempt */
 	char seen[HES_JOURNAL_SEEN_MAX]; /* the same */
+	bool energy_split;               /* the same: see struct hes_attempt */
 	int64_t held_us;                 /* the same: its time without work, as of hold.h */
 };
 
@@ -149,8 +150,10 @@ struct hes_attempt {
 			   valid unless open */
 	enum hes_verdict verdict;
 	bool has_energy;
-	int64_t held_us;                 /* it was held for so long */
-	uint64_t energy_mj;              /* attributed so far; valid if has_energy */
+	int64_t held_us;    /* it was held for so long */
+	bool energy_split;  /* energy_mj: in part split by what jobs drew alone, or by their shares,
+			       because no profile says their activity */
+	uint64_t energy_mj; /* attributed so far; valid if has_energy */
 	char seen[HES_JOURNAL_SEEN_MAX]; /* why it ended early, or is tried again alone;
 					    "": neither */
 };
@@ -271,9 +274,9 @@ int hes_journal_may_hold(struct hes_journal *j, const char *workload, bool *out,
 int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us,
 			      int32_t status, enum hes_verdict verdict, const char *seen,
 			      struct hes_err *err);
-/** Write the joules that an attempt was attributed so far. */
+/** Write the joules that an attempt was attributed so far. @split  as energy_split */
 int hes_journal_attempt_took(struct hes_journal *j, int64_t attempt, bool known, uint64_t energy_mj,
-			     struct hes_err *err);
+			     bool split, struct hes_err *err);
 /** Write the result of a job, found by its name: state, start_us, end_us, energy_mj and has_energy
  * of @r. */
 int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_job *r,

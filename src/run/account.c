@@ -71,6 +71,25 @@ static bool joules_between(const struct hes_measured *from, const struct hes_mea
 	return whole;
 }
 
+static void drawn_add(struct run_task *t, double joules, double seconds)
+{
+	if (t->drawn.sm_pct != t->attempt.sm_pct)
+		t->drawn = (struct run_drawn){ .sm_pct = t->attempt.sm_pct };
+	t->drawn.joules += joules - seconds * t->gpu->planned->type->idle_power_mw * 1e-3;
+	t->drawn.seconds += seconds;
+}
+
+/* Where joules of several jobs are split by another measure than the activities of profiles. */
+static void mark_split(const struct run_gpu *g, const struct hes_sharer *v)
+{
+	bool known = true;
+
+	for (uint32_t i = 0; i < g->n_running; i++)
+		known &= v[i].activity > 0;
+	for (uint32_t i = 0; i < g->n_running && g->n_running > 1; i++)
+		g->running[i]->energy_split |= !known || g->running[i]->activity <= 0;
+}
+
 /* Charge the jobs up to their ends. What remains is of an idle GPU. */
 static void split_segment(struct run_gpu *g, double joules, double seconds, int64_t now)
 {
@@ -84,10 +103,13 @@ static void split_segment(struct run_gpu *g, double joules, double seconds, int6
 
 		v[i] = (struct hes_sharer){ .end_s = seconds - late_s,
 					    .sm_pct = t->place->sm_pct,
-					    .activity = t->activity,
+					    .activity = task_activity(t),
 					    .starting = task_is_starting(t, now) };
 		idle_s = fmin(idle_s, late_s);
 	}
+	if (g->n_running == 1 && !v[0].starting && idle_s <= 0)
+		drawn_add(g->running[0], joules, seconds);
+	mark_split(g, v);
 	if (hes_attribute_known(joules, g->planned->type->idle_power_mw * 1e-3, seconds, v,
 				g->n_running))
 		return;

@@ -127,7 +127,6 @@ static void job_clock_saw(struct run_learner *l, struct learn_clocks *c, struct 
 		run_learner_pay(l, LEARN_OF_CLOCK, &cost, t->gpu);
 	}
 	learn_clocks_saw(c, w);
-	run_learner_activity(t, w);
 	t->clock.trying_mhz = 0;
 }
 

@@ -137,7 +137,6 @@ static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	c = run_learner_clocks(s->learner, t);
 	if (c)
 		learn_clocks_saw(c, &w);
-	run_learner_activity(t, &w);
 	cost.iterations = t->progress.known ? w.members[0].rate * w.seconds : 0;
 	run_learner_pay(s->learner, LEARN_OF_NEWCOMER, &cost, g);
 	g->set.state = RUN_SET_NEW;

@@ -273,14 +273,6 @@ void run_learner_restart(struct run_learner *l, struct run_gpu *g)
 
 /* --- the account --- */
 
-void run_learner_activity(struct run_task *t, const struct learn_window *w)
-{
-	const double idle_w = t->gpu->planned->type->idle_power_mw * 1e-3;
-
-	if (t->unknown && w->joules > 0 && w->seconds > 0)
-		t->activity = fmax(w->joules / w->seconds - idle_w, 0);
-}
-
 void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
 		     struct run_gpu *g)
 {

@@ -56,8 +56,6 @@ bool run_learner_shows_work(const struct run_task *t, int64_t now);
 bool run_learner_window(struct run_learner *l, struct run_gpu *g, struct learn_window *out);
 /** Begin another window on a GPU. */
 void run_learner_restart(struct run_learner *l, struct run_gpu *g);
-/** What a job of unknown activity drew above idle while it was alone, to split joules by. */
-void run_learner_activity(struct run_task *t, const struct learn_window *w);
 /** Book an experiment on a GPU: its joules are not those of the jobs that run there. */
 void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
 		     struct run_gpu *g);

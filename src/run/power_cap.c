@@ -115,11 +115,11 @@ static double gpu_power_w(const struct run_cap *c, const struct run_gpu *g,
 		/* A held one may go on at any time. */
 		if (p->state == RUN_WAITING || p->state == RUN_OVER || task_state(t) == TASK_STUCK)
 			continue;
-		sum += activity_of(type, t->activity, p->sm_pct);
+		sum += activity_of(type, task_activity(t), p->sm_pct);
 		(*n_started)++;
 	}
 	if (also && also->gpu == g)
-		sum += activity_of(type, also->activity, also->place->sm_pct);
+		sum += activity_of(type, task_activity(also), also->place->sm_pct);
 	sum = fmin(sum, c->scale * fmax(sum, g->planned_most_w));
 	return fmin(type->idle_power_mw * 1e-3 + sum, type->power_limit_mw * 1e-3);
 }

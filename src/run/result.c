@@ -38,7 +38,8 @@ static int attempt_write(struct run_results *rs, const struct run_task *t, struc
 {
 	return t->attempt.id
 		       ? hes_journal_attempt_took(rs->log->journal, t->attempt.id,
-						  !t->energy_missing, thousandths(t->energy_j), err)
+						  !t->energy_missing, thousandths(t->energy_j),
+						  t->energy_split, err)
 		       : 0;
 }
 

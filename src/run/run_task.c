@@ -221,3 +221,12 @@ bool task_is_starting(const struct run_task *t, int64_t now)
 {
 	return !t->begun_us && task_ran_us(t, now) < t->start_up_us;
 }
+
+double task_activity(const struct run_task *t)
+{
+	const struct run_drawn *d = &t->drawn;
+
+	if (t->activity > 0 || d->seconds <= 0)
+		return t->activity;
+	return fmax(d->joules / d->seconds * t->attempt.sm_pct / d->sm_pct, 0);
+}

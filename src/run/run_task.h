@@ -58,6 +58,12 @@ struct run_observed;
 
 #define RUN_HOLD_WHY 120
 
+/* What a task drew above idle while it had its GPU to itself, after its start. */
+struct run_drawn {
+	double joules, seconds;
+	uint32_t sm_pct; /* its share then */
+};
+
 /* The holds of an attempt. */
 struct run_hold {
 	int64_t wanted_us;      /* when that was requested; 0: it was not, or is done */
@@ -97,7 +103,7 @@ struct run_task {
 	int64_t expected_end_us;     /* of a running job, when it was last planned around */
 	double time_error;           /* its planned time may be off by this part; 0: not known */
 	bool surprised;              /* it was off by more, and reported */
-	double activity;             /* to split joules by */
+	double activity;             /* to split joules by; 0: no profile says it */
 	int64_t start_up_us;         /* by its profile; 0: none, or unknown */
 	bool unknown;                /* nothing is known of it: it runs alone, without a limit */
 	struct hes_run_added *added; /* not from the plan: owns job and command */
@@ -113,6 +119,7 @@ struct run_task {
 	bool alone; /* it began with its GPU to itself, as the next one may have to */
 	double energy_j;
 	bool energy_missing;
+	bool energy_split; /* in part by another measure than activities of profiles */
 	struct hes_child child;
 	struct hes_progress progress;
 	int launches_fd;            /* file that counts its launches; -1: none */
@@ -151,6 +158,7 @@ struct run_task {
 	bool waited_power;  /* it had to wait for the power cap; reported */
 
 	/* All attempts. */
+	struct run_drawn drawn; /* account.c */
 	struct hes_run_job_record record;
 	bool stalls_others; /* co-runners stalled while it was held: its workload is not held again
 			     */
@@ -242,6 +250,9 @@ static inline int64_t task_journal_end_us(const struct run_task *t)
 	return t->unknown ? t->planned_start_us : t->planned_end_us;
 }
 
+/** Watts above idle by which the joules of a task are split: by its profile, else as it drew alone,
+ * times its share's part; 0: neither is known. */
+double task_activity(const struct run_task *t);
 /** How long its attempt has run at @at, without the time in which it was held. */
 int64_t task_ran_us(const struct run_task *t, int64_t at);
 /** The part of its work that a running job has done, by its progress; below 0: not known. */

@@ -91,7 +91,7 @@ static int fork_paused(struct run_starter *s, struct run_gpu *g, struct run_task
 				   ? run_memory_limit(t->job, g->queue.memory_mib)
 				   : 0);
 	t->energy_j = 0;
-	t->energy_missing = false;
+	t->energy_missing = t->energy_split = false;
 	t->record.clock_mhz = t->record.clock_s = 0;
 	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(g));

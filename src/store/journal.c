@@ -29,13 +29,16 @@ static const char *const texts[JOURNAL_STATEMENTS] = {
 	[JOURNAL_ATTEMPT_HELD] = "UPDATE attempts SET held_us = ?2 WHERE id = ?1",
 	[JOURNAL_NEVER_HOLD] =
 		"INSERT INTO never_held (workload, run_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
-	[JOURNAL_ATTEMPT_TOOK] = "UPDATE attempts SET energy_mj = ?2 WHERE id = ?1",
+	[JOURNAL_ATTEMPT_TOOK] =
+		"UPDATE attempts SET energy_mj = ?2, energy_split = ?3 WHERE id = ?1",
 	[JOURNAL_COPY_ATTEMPT] =
 		"INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, started_us, "
-		"ended_us, status, verdict, energy_mj, seen, held_us) VALUES (?1, ?2, ?3, ?4, ?5, "
-		"?6, ?7, ?8, ?9, ?10, ?11, nullif(?12, ''), ?13) ON CONFLICT DO UPDATE SET "
+		"ended_us, status, verdict, energy_mj, seen, held_us, energy_split) VALUES (?1, "
+		"?2, "
+		"?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, nullif(?12, ''), ?13, ?14) ON CONFLICT DO "
+		"UPDATE SET "
 		"clock_mhz = ?6, ended_us = ?8, status = ?9, verdict = ?10, energy_mj = ?11, "
-		"seen = nullif(?12, ''), held_us = ?13",
+		"seen = nullif(?12, ''), held_us = ?13, energy_split = ?14",
 	[JOURNAL_RESULT] =
 		"UPDATE run_jobs SET state = ?3, start_us = ?4, end_us = ?5, energy_mj = ?6"
 		" WHERE run_id = ?1 AND job = ?2",
@@ -355,12 +358,13 @@ int hes_journal_never_hold(struct hes_journal *j, int64_t run, const char *workl
 }
 
 int hes_journal_attempt_took(struct hes_journal *j, int64_t attempt, bool known, uint64_t energy_mj,
-			     struct hes_err *err)
+			     bool split, struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_TOOK];
 
 	sqlite3_bind_int64(q, 1, attempt);
 	journal_bind_maybe(q, 2, known, (int64_t)energy_mj);
+	sqlite3_bind_int(q, 3, split);
 	return hes_db_run(j->store, q, err);
 }
 

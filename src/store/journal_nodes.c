@@ -46,6 +46,7 @@ int hes_journal_copy_attempt(struct hes_journal *j, int64_t run, const struct he
 	journal_bind_maybe(q, 11, a->has_energy, (int64_t)a->energy_mj);
 	journal_bind(q, 12, a->seen);
 	sqlite3_bind_int64(q, 13, a->held_us);
+	sqlite3_bind_int(q, 14, a->energy_split);
 	return hes_db_run(j->store, q, err);
 }
 

@@ -186,6 +186,7 @@ static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	hes_db_text(q, 14, r->seen, sizeof(r->seen));
 	r->planned_mj = (uint64_t)sqlite3_column_int64(q, 15);
 	r->held_us = sqlite3_column_int64(q, 16);
+	r->energy_split = sqlite3_column_int(q, 17) != 0;
 	return 0;
 }
 
@@ -201,7 +202,8 @@ int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **ou
 		" (SELECT status FROM attempts a WHERE " ENDED
 		"), coalesce((SELECT verdict FROM attempts a WHERE " ENDED
 		"), 'open'), arrival_us, (SELECT seen FROM attempts a WHERE " ENDED
-		"), planned_mj, coalesce((SELECT held_us FROM attempts a WHERE " ENDED "), 0)"
+		"), planned_mj, coalesce((SELECT held_us FROM attempts a WHERE " ENDED
+		"), 0), (SELECT energy_split FROM attempts a WHERE " ENDED ")"
 		" FROM run_jobs j WHERE run_id = ? ORDER BY id",
 		run, sizeof(**out), job_row, out, out_n, err);
 }
@@ -229,18 +231,19 @@ static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 	a->energy_mj = (uint64_t)sqlite3_column_int64(q, 13);
 	hes_db_text(q, 14, a->seen, sizeof(a->seen));
 	a->held_us = sqlite3_column_int64(q, 15);
+	a->energy_split = sqlite3_column_int(q, 16) != 0;
 	return 0;
 }
 
 int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt **out,
 			 size_t *out_n, struct hes_err *err)
 {
-	return hes_journal_collect(
-		j,
-		"SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, "
-		"pid, pid_start, pid_boot, ended_us, status,"
-		" verdict, energy_mj, seen, held_us FROM attempts WHERE run_id = ? ORDER BY id",
-		run, sizeof(**out), attempt_row, out, out_n, err);
+	return hes_journal_collect(j,
+				   "SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, "
+				   "pid, pid_start, pid_boot, ended_us, status,"
+				   " verdict, energy_mj, seen, held_us, energy_split FROM attempts "
+				   "WHERE run_id = ? ORDER BY id",
+				   run, sizeof(**out), attempt_row, out, out_n, err);
 }
 
 int hes_journal_may_hold(struct hes_journal *j, const char *workload, bool *out,

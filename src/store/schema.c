@@ -306,6 +306,9 @@ const struct hes_schema_step hes_schema_steps[] = {
 	  "  run_id   INTEGER NOT NULL" /* in which co-runners stalled */
 	  ") STRICT, WITHOUT ROWID;",
 	  { NULL } },
+	{ "joules that are split without profiles",
+	  "ALTER TABLE attempts ADD COLUMN energy_split INTEGER NOT NULL DEFAULT 0;",
+	  { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

@@ -116,6 +116,45 @@ TEST(each_gpu_is_read_at_its_place_in_the_meter)
 	NEAR(gpus[1].energy.idle_j, 5);
 }
 
+/* Of the jobs one has a profile. The other draws 30 W above idle alone, with 25 % of the SMs. */
+TEST(a_job_of_unknown_activity_counts_as_it_drew_alone_and_its_joules_are_marked)
+{
+	struct busy b;
+
+	begin(&b);
+	b.task[0].attempt.sm_pct = 75;
+	b.task[1].attempt.sm_pct = 25;
+	b.task[0].activity = 60;
+	b.task[1].activity = 0;
+	/* Never seen alone: 10 s at 140 W by share. */
+	count(&b, 10, 1400);
+	NEAR(b.task[0].energy_j, 1050);
+	NEAR(b.task[1].energy_j, 350);
+	assert_true(b.task[0].energy_split && b.task[1].energy_split);
+	b.task[0].energy_split = b.task[1].energy_split = false;
+	/* The first is held. */
+	b.gpu.running[0] = &b.task[1];
+	b.gpu.running[1] = &b.task[0];
+	b.gpu.n_running = 1;
+	b.gpu.n_held = 1;
+	count(&b, 20, 2100);
+	NEAR(b.task[1].energy_j, 1050);
+	NEAR(task_activity(&b.task[1]), 30);
+	assert_false(b.task[1].energy_split); /* these joules are its own */
+	b.gpu.n_running = 2;
+	b.gpu.n_held = 0;
+	count(&b, 30, 3400);
+	NEAR(b.task[0].energy_j, 1050 + 300 + 600);
+	NEAR(b.task[1].energy_j, 1050 + 100 + 300);
+	assert_true(b.task[1].energy_split && !b.task[0].energy_split);
+	NEAR(b.task[0].energy_j + b.task[1].energy_j, 3400);
+	/* Another attempt has twice the share. */
+	b.task[1].attempt.sm_pct = 50;
+	NEAR(task_activity(&b.task[1]), 60);
+	b.task[1].activity = 45; /* a profile */
+	NEAR(task_activity(&b.task[1]), 45);
+}
+
 /* 10 s at 100 W, 40 W idle. Then 5 s without jobs. */
 TEST(measured_joules_of_a_run_are_split_with_idle_power_by_share)
 {

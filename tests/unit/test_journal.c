@@ -498,7 +498,7 @@ TEST_WITH(joules_of_attempts_and_sessions_are_kept, store_set_up, store_tear_dow
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a[i], NULL), 0);
 	assert_int_equal(hes_journal_begin_light(b.journal, NULL), 0);
-	assert_int_equal(hes_journal_attempt_took(b.journal, a[0].id, true, 30, NULL), 0);
+	assert_int_equal(hes_journal_attempt_took(b.journal, a[0].id, true, 30, true, NULL), 0);
 	assert_int_equal(hes_journal_attempt_clock(b.journal, a[0].id, 900, NULL), 0);
 	assert_int_equal(hes_journal_meter(b.journal, b.run.id, &m, NULL), 0);
 	m.energy_mj = 90;
@@ -511,6 +511,7 @@ TEST_WITH(joules_of_attempts_and_sessions_are_kept, store_set_up, store_tear_dow
 			 0);
 	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
 	assert_true(v[0].has_energy && v[0].energy_mj == 30 && !v[1].has_energy);
+	assert_true(v[0].energy_split && !v[1].energy_split);
 	assert_int_equal(v[0].clock_mhz, 900);
 	free(v);
 	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);

@@ -24,6 +24,10 @@ static void job_row(struct table *t, const struct hes_run_report *r, size_t i)
 	const struct hes_run_job *j = &r->jobs[i];
 	const bool done = j->state == HES_RUN_JOB_DONE, ran = done || j->state == HES_RUN_JOB_EARLY,
 		   planned = j->planned_end_us > j->planned_start_us;
+	const struct cell energy = cell_energy("attributed_j", "energy", (double)j->energy_mj);
+	char joules[HES_QUANTITY_MAX], split[HES_QUANTITY_MAX + 1];
+
+	snprintf(split, sizeof(split), "~%s", hes_energy_text(joules, (double)j->energy_mj));
 	const struct cell row[] = {
 		cell_text("job", "job", j->job),
 		cell_text("gpu", "GPU", j->gpu),
@@ -42,7 +46,8 @@ static void job_row(struct table *t, const struct hes_run_report *r, size_t i)
 		cell_if(planned,
 			cell_time("planned_end_s", "planned end", (double)j->planned_end_us)),
 		cell_if(done && j->has_energy,
-			cell_energy("attributed_j", "energy", (double)j->energy_mj)),
+			j->energy_split ? cell_shown(energy, split) : energy),
+		cell_flag("energy_split", NULL, j->energy_split),
 		cell_if(planned, cell_energy("planned_j", "planned energy",
 					     (double)r->records[i].planned_mj)),
 		cell_energy("aborted_j", NULL, (double)j->aborted_mj),
@@ -125,6 +130,14 @@ static void power_cap(FILE *f, const struct hes_run_report *r)
 
 static void remarks(FILE *f, const struct hes_run_report *r)
 {
+	bool split = false;
+
+	for (size_t i = 0; i < r->n_jobs; i++)
+		split |= r->jobs[i].energy_split && r->jobs[i].has_energy;
+	if (split)
+		fputs("~ No profile says how active a job was that shared a GPU: its joules follow "
+		      "what it drew alone, else its share.\n",
+		      f);
 	for (size_t i = 0; i < r->n_notes; i++)
 		fprintf(f, "Learnt: %s.\n", r->notes[i]);
 	if (!r->has_energy)
