@@ -410,10 +410,10 @@ void arbiter_gpu_gone(struct arbiter *a, size_t gpu, const char *why, uint64_t n
 	arbiter_settle(a, now);
 }
 
-void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, uint64_t at_ns,
+void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, const struct arbiter_energy *e,
 		    uint64_t now)
 {
-	gpu_energy(&a->gpus[gpu], tag, joules, at_ns, now);
+	gpu_energy(&a->gpus[gpu], tag, e, now);
 	arbiter_settle(a, now);
 }
 

@@ -42,8 +42,8 @@ uint64_t arbiter_tick(struct arbiter *a, uint64_t now);
 void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint64_t now);
 /** The GPU or its driver does not answer any more: no clocks and no energy from here on. */
 void arbiter_gpu_gone(struct arbiter *a, size_t gpu, const char *why, uint64_t now);
-/** @param joules  NaN: it could not be read. @param at_ns  when it was read */
-void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, uint64_t at_ns,
+/** The energy was read. */
+void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, const struct arbiter_energy *e,
 		    uint64_t now);
 /** @param rc  negative errno: @why says so. -EPERM, -ENOTSUP of the first clock: no more are set on
  * this GPU; others are tried again */

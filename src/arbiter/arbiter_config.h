@@ -46,7 +46,7 @@ struct arbiter_config {
 	const struct arbiter_user_weight *user_weights; /* [n_user_weights], copied */
 	size_t n_user_weights;                          /* no more than connections */
 	uint64_t patience_ns;        /* until a lease that is over and not released is lost */
-	uint64_t profile_ns;         /* length of a profiling lease; 0: none */
+	uint64_t profile_ns;         /* of a new tenant, that is measured at most; 0: none */
 	uint64_t window_ns, idle_ns; /* of WELCOME */
 	bool clocks;                 /* set the clocks that tenants ask for */
 };
@@ -72,6 +72,14 @@ struct arbiter_usage {
 	char tenant[FAIR_NAME_MAX];
 	uint32_t uid;
 	double seconds, joules; /* joules below 0: too much was estimated before */
+};
+
+/** Joules of a GPU since any moment, and at the last step of its counter. */
+struct arbiter_energy {
+	double joules;  /* NaN: they could not be read */
+	uint64_t at_ns; /* when they were read */
+	double step_j;
+	uint64_t step_ns; /* 0: the counter cannot be believed */
 };
 
 enum arbiter_note_kind {

@@ -10,6 +10,7 @@
 #define HES_ARBITER_STATE_H
 
 #include "arbiter/listing.h"
+#include "arbiter/users.h"
 
 struct arbiter {
 	struct arbiter_config c;

@@ -39,8 +39,7 @@ static int gpus_create(struct arbiter *a)
 		a->gpus[i] = (struct gpu){ .c = &a->c,
 					   .out = &a->out,
 					   .connections = &a->connections,
-					   .tenants = &a->tenants,
-					   .users = &a->users };
+					   .tenants = &a->tenants };
 		gpu_create(&a->gpus[i], i);
 	}
 	return a->gpus ? 0 : -ENOMEM;

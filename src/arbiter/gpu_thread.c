@@ -76,15 +76,16 @@ static void thread_say(struct gpu_thread *t, const char *sentence)
 	thread_report(t, &r);
 }
 
-/* Joules from the counter, or from power where the counter cannot be believed; NaN: neither. */
-static double joules_read(struct gpu_thread *t)
+/* Joules from the counter, or from power where the counter cannot be believed. */
+static struct arbiter_energy energy_read(struct gpu_thread *t)
 {
+	struct arbiter_energy e = { .joules = NAN };
 	struct hes_gauge_sample s;
 
 	if (!hes_gauge_look(&t->gauge, t->c.devices, t->c.index, HES_HAS_ENERGY | HES_HAS_POWER,
 			    &s) ||
 	    !(s.has & (HES_HAS_ENERGY | HES_HAS_POWER)))
-		return NAN;
+		return e;
 	for (size_t i = 0; i < HES_LEFT_OUTS; i++) {
 		char text[120];
 
@@ -94,7 +95,12 @@ static double joules_read(struct gpu_thread *t)
 		snprintf(text, sizeof(text), "left out: %s", hes_left_out_text(i));
 		thread_say(t, text);
 	}
-	return s.energy_j;
+	e = (struct arbiter_energy){ .joules = s.energy_j, .at_ns = hes_monotonic_ns() };
+	if (s.counted) {
+		e.step_j = t->gauge.step.energy_j;
+		e.step_ns = (uint64_t)(t->gauge.step.since_s * 1e9);
+	}
+	return e;
 }
 
 static bool counter_read(const struct gpu_thread *t, double *joules)
@@ -276,8 +282,7 @@ static void order_do(struct gpu_thread *t, const struct gpu_order *o)
 
 	if (o->kind == ORDER_ENERGY) {
 		r.kind = REPORT_ENERGY;
-		r.joules = joules_read(t);
-		r.at_ns = hes_monotonic_ns();
+		r.energy = energy_read(t);
 		thread_report(t, &r);
 	} else if (o->kind == ORDER_CLOCK) {
 		r.kind = REPORT_CLOCK;

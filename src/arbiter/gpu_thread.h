@@ -48,8 +48,8 @@ struct gpu_report {
 		REPORT_SENTENCE,
 		REPORT_PROCESSES
 	} kind;
-	uint64_t tag, refresh_ns, at_ns;
-	double joules;
+	uint64_t tag, refresh_ns;
+	struct arbiter_energy energy;
 	int rc;
 	struct arbiter_profile profile;
 	struct arbiter_process *processes; /* [n_processes], of REPORT_PROCESSES; free() it */

@@ -16,6 +16,9 @@ void gpu_create(struct gpu *g, uint32_t index)
 	g->next = g->switching = NONE;
 	clock_create(&g->clock, g->out, index, g->c->clocks);
 	readings_create(&g->readings, g->out, index);
+	g->long_turns = (struct long_turns){
+		.c = g->c, .tenants = g->tenants, .readings = &g->readings, .gpu = index
+	};
 	g->tenants->turns[index].clock = &g->clock;
 }
 
@@ -39,13 +42,16 @@ bool gpu_has_outside(struct gpu *g, uint64_t now)
 	return outside_watch(&g->outside, g->connections, g->index, now);
 }
 
-static void connection_turn(struct gpu *g, uint32_t id, enum fair_tenant_state state)
+static void connection_turn(struct gpu *g, uint32_t id, enum fair_tenant_state state, uint64_t now)
 {
 	struct connection *c = &g->connections->v[id];
+	struct tenant *t = connection_tenant(g, id);
 	const uint32_t more = state == FAIR_WAITING, less = c->state == FAIR_WAITING;
 
 	g->waiting += more - less;
-	connection_tenant(g, id)->waiting += more - less;
+	if (more && !t->waiting)
+		t->waits_ns = now;
+	t->waiting += more - less;
 	c->state = state;
 }
 
@@ -75,26 +81,33 @@ static uint64_t charge_least(uint64_t held)
 	return held - (slack < SLACK_NS ? slack : SLACK_NS);
 }
 
+/* @return how much of @used a long turn does not charge, but lends */
+static uint64_t lease_loan(const struct lease *l, uint64_t used)
+{
+	const uint64_t turn = used < l->slice_ns ? used : l->slice_ns;
+
+	return l->turn_ns && turn > l->turn_ns ? turn - l->turn_ns : 0;
+}
+
 /* Charge @used of the lease, minus earlier charges. */
 static void lease_charge(struct gpu *g, uint64_t used, uint64_t now)
 {
 	struct lease *l = &g->lease;
 	struct tenant *t = lease_tenant(g);
 	double joules;
-	uint64_t more;
+	uint64_t more, lent;
 
 	if (used <= l->accounted_ns)
 		return;
 	more = used - l->accounted_ns;
 	more = more < HES_FAIR_MAX_NS ? more : HES_FAIR_MAX_NS;
+	lent = lease_loan(l, l->accounted_ns + more) - lease_loan(l, l->accounted_ns);
 	joules = power_watts(&t->power) * (double)more * 1e-9;
-	if (!l->profiling)
-		hes_fair_queue_charge(gpu_queue(g), t->queue, more, joules, NULL);
+	hes_fair_queue_charge(gpu_queue(g), t->queue, more - lent, joules, NULL);
 	l->accounted_ns = used;
 	g->used_ns += more;
 	sums_add_time(&t->sums, more, now);
 	sums_add_energy(&t->sums, joules, now);
-	readings_estimate(&g->readings, joules);
 }
 
 void gpu_account(struct gpu *g, uint64_t now)
@@ -103,22 +116,35 @@ void gpu_account(struct gpu *g, uint64_t now)
 		lease_charge(g, charge_least(now - g->lease.granted_ns), now);
 }
 
+static void lease_measured(struct gpu *g, const struct reading *r, uint64_t now)
+{
+	/* Whose the joules are is not known: the tenant is charged its power times its time. */
+	if (gpu_has_outside(g, now) || (g->outside.last_ns && g->outside.last_ns + r->ns >= now))
+		return;
+	g->lease.measured = true;
+	lease_tenant(g)->source = FAIR_POWER_MEASURED;
+	tenant_measured(g->tenants, lease_tenant(g), r, now);
+}
+
 /* The lease is over: its connection has state @state now, and has work or not as before. */
 static void lease_end(struct gpu *g, uint64_t used, enum fair_tenant_state state, uint64_t now)
 {
 	struct lease *l = &g->lease;
 	struct tenant *t = lease_tenant(g);
-	uint64_t held = now - l->granted_ns;
+	struct reading r;
+	uint64_t lent;
 
 	lease_charge(g, used, now);
-	if (l->profiling)
-		tenant_profiled(g->tenants, t, l->rounds, held);
-	t->source = readings_end(&g->readings, held) && !gpu_has_outside(g, now)
-			    ? FAIR_POWER_MEASURED
-		    : t->power.known ? FAIR_POWER_PROFILED
-				     : FAIR_POWER_ASSUMED;
+	lent = lease_loan(l, l->accounted_ns);
+	if (lent)
+		loan_give(&g->long_turns, t, lent, l->turn_ns, now);
+	if (readings_end(&g->readings, &r))
+		lease_measured(g, &r, now);
+	if (!l->measured)
+		t->source = t->power.known ? FAIR_POWER_PROFILED : FAIR_POWER_ASSUMED;
 	g->by_source[t->source]++;
-	connection_turn(g, l->connection, state);
+	connection_turn(g, l->connection, state, now);
+	t->waits_ns = now;
 	t->leases++;
 	g->leases++;
 	*l = (struct lease){ .number = 0 };
@@ -140,14 +166,14 @@ void lease_want(struct gpu *g, uint32_t id, uint64_t now)
 	if (!g->wanting++)
 		g->wanted_since_ns = now;
 	sums_want(&t->sums, now);
-	connection_turn(g, id, FAIR_WAITING);
+	connection_turn(g, id, FAIR_WAITING, now);
 }
 
 static void lease_rest(struct gpu *g, uint32_t id, uint64_t now)
 {
 	struct connection *c = &g->connections->v[id];
 
-	connection_turn(g, id, FAIR_IDLE);
+	connection_turn(g, id, FAIR_IDLE, now);
 	if (g->next == id)
 		g->next = NONE;
 	if (!c->wants)
@@ -167,7 +193,7 @@ void lease_release(struct gpu *g, uint32_t id, const struct fair_release *r, uin
 		return;
 	if (c->state == FAIR_LOST) {
 		gpu_has_outside(g, now);
-		connection_turn(g, id, FAIR_IDLE);
+		connection_turn(g, id, FAIR_IDLE, now);
 		if (r->more)
 			lease_want(g, id, now);
 		return;
@@ -187,16 +213,11 @@ static void lease_lose(struct gpu *g, uint64_t now)
 	struct tenant *t = lease_tenant(g);
 
 	connection_say(g->connections, ARBITER_LOST_LEASE, id, NULL);
-	/* A lease that was not to be charged would pay for hanging. */
-	if (g->lease.profiling) {
-		hes_fair_queue_charge(gpu_queue(g), t->queue, g->lease.accounted_ns, 0, NULL);
-		tenant_profiling(g->tenants, t, true);
-	}
-	g->lease.profiling = false;
 	t->lost++;
 	lease_end(g, now - g->lease.granted_ns, FAIR_WAITING, now);
+	loan_end(&g->long_turns, t, now);
 	lease_rest(g, id, now);
-	connection_turn(g, id, FAIR_LOST);
+	connection_turn(g, id, FAIR_LOST, now);
 	gpu_has_outside(g, now);
 }
 
@@ -208,6 +229,8 @@ void lease_close(struct gpu *g, uint32_t id, uint64_t now)
 	if (g->lease.number && g->lease.connection == id)
 		lease_end(g, now - g->lease.granted_ns, FAIR_WAITING, now);
 	lease_rest(g, id, now);
+	if (connection_tenant(g, id)->n == 1)
+		loan_end(&g->long_turns, connection_tenant(g, id), now);
 }
 
 /* --- the end of a lease --- */
@@ -230,19 +253,27 @@ static uint32_t tenant_connection(const struct gpu *g, const struct tenant *t)
 	return NONE;
 }
 
+/* Whose turn it is: by the queue, but in the round after a long turn by how long each waits.
+ * @return NONE: none has work */
+static uint32_t gpu_next(struct gpu *g, struct hes_fair_turn *turn)
+{
+	const uint32_t tenant = tenants_next(g->tenants, g->index, turn);
+	const uint32_t first = tenant == NONE ? NONE : long_turn_next(&g->long_turns);
+
+	if (first == NONE)
+		return tenant;
+	turn->slice_ns = tenant_slice_ns(g->tenants, &g->tenants->v[first]);
+	return first;
+}
+
 /* How long a lease without an end lasts from its GRANT on, once others wait. */
 static uint64_t lease_limit(const struct gpu *g)
 {
-	const struct tenant *t = lease_tenant(g);
-	struct hes_fair_usage u = { .slice = 1 };
 	struct hes_fair_turn turn;
 
-	if (g->lease.profiling && profile_is_missing(&t->power))
-		return profile_length(&t->power, &g->tenants->turns[g->index].lengths);
 	/* Slices are computed by a pick. */
 	hes_fair_queue_pick(gpu_queue(g), &turn);
-	hes_fair_queue_usage(gpu_queue(g), t->queue, &u, NULL);
-	return u.slice * g->c->queue.quantum_ns;
+	return tenant_slice_ns(g->tenants, lease_tenant(g));
 }
 
 /* @return when the lease ends, or should end; ARBITER_NEVER: no other tenant waits */
@@ -261,7 +292,7 @@ static void lease_stop(struct gpu *g, uint64_t now)
 {
 	g->lease.stopped_ns = now;
 	lease_send(g, g->lease.connection, FAIR_STOP, g->lease.number, 0);
-	connection_turn(g, g->lease.connection, FAIR_DRAINING);
+	connection_turn(g, g->lease.connection, FAIR_DRAINING, now);
 }
 
 /* End a lease without an end, so that the next one has what has become possible: a clock, readings.
@@ -280,7 +311,7 @@ static void lease_prepare(struct gpu *g, uint64_t now)
 
 	g->lease.prepared = true;
 	gpu_account(g, now);
-	tenant = g->waiting ? tenants_next(g->tenants, g->index, &turn) : NONE;
+	tenant = g->waiting ? gpu_next(g, &turn) : NONE;
 	if (tenant == NONE || tenant == g->lease.tenant)
 		return;
 	g->next = tenant_connection(g, &g->tenants->v[tenant]);
@@ -293,10 +324,8 @@ static void lease_watch(struct gpu *g, uint64_t now)
 	struct lease *l = &g->lease;
 	uint64_t over;
 
-	if (now >= g->readings.next_ns) {
-		gpu_account(g, now);
-		readings_part(&g->readings, now);
-	}
+	if (now >= g->readings.next_ns)
+		readings_go_on(&g->readings, now);
 	over = lease_over(g);
 	if (over == ARBITER_NEVER)
 		return;
@@ -305,7 +334,7 @@ static void lease_watch(struct gpu *g, uint64_t now)
 		over = now; /* a lease without an end is over once STOP is sent */
 	}
 	if (l->slice_ns && now >= over && g->connections->v[l->connection].state == FAIR_RUNNING)
-		connection_turn(g, l->connection, FAIR_DRAINING);
+		connection_turn(g, l->connection, FAIR_DRAINING, now);
 	if (!l->prepared && (l->slice_ns || l->stopped_ns) && now + PREPARE_NS >= over)
 		lease_prepare(g, now);
 	if (now >= over && now - over >= g->c->patience_ns)
@@ -314,35 +343,36 @@ static void lease_watch(struct gpu *g, uint64_t now)
 
 /* --- the beginning of a lease --- */
 
-static bool lease_profiles(const struct gpu *g, const struct tenant *t, uint64_t now)
+/* Its turn, where others wait: a long one, its slice, or a short one that pays a loan back. */
+static void lease_length(struct gpu *g, struct tenant *t, uint64_t slice_ns, bool measure,
+			 uint64_t now)
 {
-	return g->c->profile_ns && g->readings.refresh_ns && profile_is_missing(&t->power) &&
-	       (t->power.profile.begun || user_may_profile(g->users, t->uid, now));
+	struct lease *l = &g->lease;
+
+	l->slice_ns = slice_ns;
+	if (loan_pay(&g->long_turns, t, &l->slice_ns, now) || !measure)
+		return;
+	l->slice_ns = long_turn_ns(&g->long_turns, t, slice_ns, now);
+	l->turn_ns = l->slice_ns > slice_ns ? slice_ns : 0;
 }
 
 static void lease_grant(struct gpu *g, uint32_t id, uint64_t slice_ns, uint64_t now)
 {
 	struct connection *c = &g->connections->v[id];
 	struct tenant *t = connection_tenant(g, id);
+	const bool measure =
+		g->c->profile_ns && g->readings.refresh_ns && power_is_missing(&t->power);
 
 	g->next = NONE;
-	g->lease = (struct lease){ .number = ++g->serial,
-				   .connection = id,
-				   .tenant = c->tenant,
-				   .granted_ns = now,
-				   .rounds = t->power.profile.rounds,
-				   .profiling = lease_profiles(g, t, now) };
-	connection_turn(g, id, FAIR_RUNNING);
-	if (g->lease.profiling) {
-		if (!t->power.profile.begun)
-			user_profile(g->users, t->uid, now);
-		tenant_profiling(g->tenants, t, false);
-		slice_ns = profile_length(&t->power, &g->tenants->turns[g->index].lengths);
-	}
-	g->lease.slice_ns = g->waiting ? slice_ns : 0;
+	g->lease = (struct lease){
+		.number = ++g->serial, .connection = id, .tenant = c->tenant, .granted_ns = now
+	};
+	connection_turn(g, id, FAIR_RUNNING, now);
+	if (g->waiting)
+		lease_length(g, t, slice_ns, measure, now);
 	c->lease = g->lease.number;
 	lease_send(g, id, FAIR_GRANT, g->lease.number, g->lease.slice_ns);
-	readings_begin(&g->readings, g->lease.number, c->tenant, t->came, g->lease.slice_ns, now);
+	readings_begin(&g->readings, g->lease.number, g->lease.slice_ns, measure, now);
 }
 
 /* @return whether the clock is as the tenant asks, or it runs without; else it is being set, and
@@ -365,7 +395,7 @@ static void gpu_give(struct gpu *g, uint64_t now)
 	if (g->clock.tag)
 		return;
 	if (id == NONE) {
-		tenant = tenants_next(g->tenants, g->index, &g->turn);
+		tenant = gpu_next(g, &g->turn);
 		id = tenant == NONE ? NONE : tenant_connection(g, &g->tenants->v[tenant]);
 	}
 	if (id == NONE)
@@ -429,7 +459,6 @@ void gpu_ready(struct gpu *g, uint64_t refresh_ns, uint64_t now)
 {
 	clock_ready(&g->clock);
 	readings_ready(&g->readings, refresh_ns);
-	tenants_ready(g->tenants, g->index, &g->readings);
 	lease_renew(g, now);
 }
 
@@ -444,20 +473,13 @@ void gpu_gone(struct gpu *g, const char *why)
 	g->out->note(g->out->ctx, &n);
 }
 
-void gpu_energy(struct gpu *g, uint64_t tag, double joules, uint64_t at_ns, uint64_t now)
+void gpu_energy(struct gpu *g, uint64_t tag, const struct arbiter_energy *e, uint64_t now)
 {
 	struct reading r;
 
-	if (readings_are_of_now(&g->readings, tag))
-		gpu_account(g, now);
-	if (!readings_take(&g->readings, tag, joules, at_ns, &r))
-		return;
-	/* Whose the joules are is not known: the tenant is charged its power times its time. */
-	if (gpu_has_outside(g, now) || (g->outside.last_ns && g->outside.last_ns + r.ns >= at_ns))
-		return;
-	if (g->lease.number && readings_are_of_now(&g->readings, tag))
-		lease_tenant(g)->source = FAIR_POWER_MEASURED;
-	tenant_measured(g->tenants, &r, now);
+	gpu_account(g, now);
+	if (readings_take(&g->readings, tag, e, &r))
+		lease_measured(g, &r, now);
 }
 
 void gpu_processes(struct gpu *g, const struct arbiter_process *v, size_t n, uint64_t now)

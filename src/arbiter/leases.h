@@ -21,9 +21,8 @@
 #ifndef HES_ARBITER_LEASES_H
 #define HES_ARBITER_LEASES_H
 
+#include "arbiter/long_turns.h"
 #include "arbiter/not_held.h"
-#include "arbiter/tenants.h"
-#include "arbiter/users.h"
 
 struct lease {
 	uint64_t number; /* 0: none */
@@ -32,8 +31,8 @@ struct lease {
 	uint64_t slice_ns;     /* 0: no end */
 	uint64_t stopped_ns;   /* 0: no STOP was sent */
 	uint64_t accounted_ns; /* of it, charged and in the sums */
-	bool profiling, prepared;
-	unsigned rounds; /* of the tenant's profile when it began */
+	uint64_t turn_ns;      /* of a long turn: its slice; 0: it is none */
+	bool prepared, measured;
 };
 
 /** A GPU that is shared. Read its members; leases.c alone changes them. */
@@ -42,7 +41,6 @@ struct gpu {
 	const struct arbiter_out *out;
 	struct connections *connections;
 	struct tenants *tenants;
-	struct users *users;
 	struct arbiter_gpu_config about;
 	uint32_t index;
 	struct gpu_clock clock;
@@ -53,6 +51,7 @@ struct gpu {
 	uint32_t switching;        /* connection that waits for the clock; NONE */
 	struct hes_fair_turn turn; /* of it */
 	uint32_t waiting, wanting; /* connections */
+	struct long_turns long_turns;
 	uint64_t serial, wanted_since_ns, wanted_ns, used_ns, leases;
 	uint64_t by_source[3];
 };
@@ -78,7 +77,7 @@ void lease_close(struct gpu *g, uint32_t id, uint64_t now);
 /** Its thread is at work. @param refresh_ns  of the energy counter; 0: there is none */
 void gpu_ready(struct gpu *g, uint64_t refresh_ns, uint64_t now);
 void gpu_gone(struct gpu *g, const char *why);
-void gpu_energy(struct gpu *g, uint64_t tag, double joules, uint64_t at_ns, uint64_t now);
+void gpu_energy(struct gpu *g, uint64_t tag, const struct arbiter_energy *e, uint64_t now);
 /** Its processes were looked up. */
 void gpu_processes(struct gpu *g, const struct arbiter_process *v, size_t n, uint64_t now);
 void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_t now);

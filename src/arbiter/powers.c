@@ -5,13 +5,11 @@
 
 #include <math.h>
 
-#define ROUNDS      3
-#define STEADY_CV   0.05
-#define PART_OF_NEW 0.2  /* of a new measurement in the running average */
-#define NOTICEABLE  0.02 /* a smaller change of power does not change slices */
+#define VALUES      5     /* at least, for a standard error */
+#define SMALL_ERROR 0.015 /* of the mean */
+#define PART_OF_NEW 0.2   /* of a new value in the running average */
+#define NOTICEABLE  0.02  /* a smaller change of power does not change slices */
 #define WORTH_STORE 0.05
-/* Of a profiling lease: the first, which does not count, and one for delays. */
-#define EXTRA_PARTS 2
 
 void power_forget(struct power *p, bool requested)
 {
@@ -63,103 +61,56 @@ bool power_keep(struct power *p)
 	return true;
 }
 
-static double parts_cv(const struct profile *p)
+bool power_is_missing(const struct power *p)
 {
-	double mean = p->sum_w / p->parts, variance = p->sum_w2 / p->parts - mean * mean;
-
-	return variance > 0 && mean > 0 ? sqrt(variance) / mean : 0;
+	return p->profile.state == PROFILE_NONE;
 }
 
-/* Its parts are steady, or have been tried often enough. */
-static void profile_finish(struct power *p, struct power_news *news)
+/* Variation of the values, each with the weight of its time. */
+static double profile_cv(const struct profile *f)
+{
+	double mean = f->joules / f->seconds, variance = f->joules_watts / f->seconds - mean * mean;
+
+	return variance > 0 ? sqrt(variance) / mean : 0;
+}
+
+static bool profile_is_complete(const struct profile *f, uint64_t profile_ns)
+{
+	if (f->n < VALUES)
+		return false;
+	return profile_cv(f) / sqrt(f->n - 1.0) <= SMALL_ERROR ||
+	       f->seconds * 1e9 >= (double)profile_ns;
+}
+
+static void profile_add(struct profile *f, double watts, uint64_t ns)
+{
+	const double seconds = (double)ns * 1e-9;
+
+	f->n++;
+	f->seconds += seconds;
+	f->joules += watts * seconds;
+	f->joules_watts += watts * watts * seconds;
+}
+
+struct power_news power_measured(struct power *p, double watts, uint64_t ns, uint64_t profile_ns)
 {
 	struct profile *f = &p->profile;
+	struct power_news news = { 0 };
 
-	f->over = true;
+	if (!(watts > 0) || !isfinite(watts) || !ns)
+		return news;
+	if (!profile_ns || !power_is_missing(p)) {
+		news.changed = power_learn(
+			p, p->known ? (1 - PART_OF_NEW) * p->mean_w + PART_OF_NEW * watts : watts);
+		return news;
+	}
+	profile_add(f, watts, ns);
+	news.changed = power_learn(p, f->joules / f->seconds);
+	if (!profile_is_complete(f, profile_ns))
+		return news;
 	f->state = PROFILE_KNOWN;
-	f->kept_w = 0;
-	news->changed |= power_learn(p, f->sum_w / f->parts);
-	news->profiled = true;
-	news->cv = parts_cv(f);
-	news->seconds = (double)f->measured_ns * 1e-9;
-}
-
-static void profile_end_round(struct power *p, struct power_news *news)
-{
-	struct profile *f = &p->profile;
-
-	f->rounds++;
-	if (f->parts >= 2 && (parts_cv(f) <= STEADY_CV || f->rounds >= ROUNDS))
-		profile_finish(p, news);
-	else
-		f->over = f->rounds >= ROUNDS;
-	f->parts = 0;
-	f->sum_w = f->sum_w2 = 0;
-	f->measured_ns = f->held_ns = 0;
-}
-
-bool profile_is_missing(const struct power *p)
-{
-	return p->profile.state == PROFILE_NONE && !p->profile.over;
-}
-
-static void profile_add(struct power *p, const struct profile_lengths *l, double watts, uint64_t ns,
-			struct power_news *news)
-{
-	struct profile *f = &p->profile;
-
-	if (!profile_is_missing(p) || !l->profile_ns)
-		return;
-	f->parts++;
-	f->sum_w += watts;
-	f->sum_w2 += watts * watts;
-	f->measured_ns += ns;
-	if (f->measured_ns + l->part_ns / 2 >= l->profile_ns)
-		profile_end_round(p, news);
-}
-
-struct power_news power_measured(struct power *p, const struct profile_lengths *l, double watts,
-				 uint64_t ns, bool first_part)
-{
-	struct power_news news = { 0 };
-
-	/* The first part has what the sensor still shows of the time before. */
-	if (!(watts > 0) || !isfinite(watts) || (first_part && !p->known))
-		return news;
-	news.changed = power_learn(p, p->known ? (1 - PART_OF_NEW) * p->mean_w + PART_OF_NEW * watts
-					       : watts);
-	if (!first_part)
-		profile_add(p, l, watts, ns, &news);
+	news.profiled = true;
+	news.cv = profile_cv(f);
+	news.seconds = f->seconds;
 	return news;
-}
-
-uint64_t profile_length(const struct power *p, const struct profile_lengths *l)
-{
-	uint64_t measured = p->profile.measured_ns;
-
-	return EXTRA_PARTS * l->part_ns + (measured < l->profile_ns ? l->profile_ns - measured : 0);
-}
-
-void profile_begin(struct power *p)
-{
-	p->profile.begun = true;
-}
-
-struct power_news profile_end(struct power *p, const struct profile_lengths *l, unsigned rounds,
-			      uint64_t held_ns)
-{
-	struct profile *f = &p->profile;
-	struct power_news news = { 0 };
-
-	if (!profile_is_missing(p) || f->rounds != rounds)
-		return news;
-	f->held_ns += held_ns;
-	if (f->held_ns >= l->profile_ns + 2 * EXTRA_PARTS * l->part_ns)
-		profile_end_round(p, &news);
-	return news;
-}
-
-void profile_give_up(struct power *p)
-{
-	p->profile.over = true;
 }

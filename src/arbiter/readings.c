@@ -1,14 +1,15 @@
 /*
- * readings.c - joules of leases by the GPU's energy counter; see readings.h.
+ * readings.c - joules of leases, from the steps of the GPU's energy counter; see readings.h.
  */
 #include "arbiter/readings.h"
 
 #include <math.h>
 
-#define MEASURABLE    5 /* refreshes of the sensor: a shorter lease is not measured */
-#define LEAST_PART_NS (500 * MS)
-
-enum { READ_START, READ_PART, READ_END, READ_KINDS };
+#define CLOSELY    20 /* readings a refresh */
+#define ROUGHLY    5
+#define QUICKEST   (2 * MS)
+#define LONG_NS    (500 * MS) /* a value of a lease without an end, at least */
+#define SMEARED_NS SECOND     /* time over which power may be a mean */
 
 void readings_create(struct readings *r, const struct arbiter_out *out, size_t gpu)
 {
@@ -17,10 +18,7 @@ void readings_create(struct readings *r, const struct arbiter_out *out, size_t g
 
 void readings_ready(struct readings *r, uint64_t refresh_ns)
 {
-	const uint64_t part_ns = MEASURABLE * refresh_ns;
-
 	r->refresh_ns = refresh_ns;
-	r->part_ns = part_ns > LEAST_PART_NS ? part_ns : LEAST_PART_NS;
 }
 
 void readings_gone(struct readings *r)
@@ -40,109 +38,95 @@ void readings_request(const struct readings *r)
 	counter_read(r, 0);
 }
 
-void readings_begin(struct readings *r, uint64_t lease, uint32_t tenant, uint64_t came,
-		    uint64_t slice_ns, uint64_t now)
+/* Two steps, wherever the lease begins between two others. */
+uint64_t readings_least_ns(const struct readings *r)
 {
-	r->now = (struct metered){ .lease = lease, .tenant = tenant, .came = came, .whole = true };
+	return 2 * r->refresh_ns + r->refresh_ns / 8;
+}
+
+static uint64_t later(uint64_t x, uint64_t y)
+{
+	return x > y ? x : y;
+}
+
+void readings_begin(struct readings *r, uint64_t lease, uint64_t slice_ns, bool closely,
+		    uint64_t now)
+{
+	const uint64_t most_ns = MEASURABLE * r->refresh_ns;
+
+	r->granted_ns = r->quiet_ns = now;
+	r->value_ns = closely ? r->refresh_ns : slice_ns ? most_ns : later(most_ns, LONG_NS);
+	r->every_ns = later(r->refresh_ns / (closely ? CLOSELY : ROUGHLY), QUICKEST);
+	r->rests = !closely && !slice_ns;
+	r->begun = false;
+	r->from.ns = r->to.ns = 0;
 	r->next_ns = ARBITER_NEVER;
-	if (slice_ns && slice_ns < MEASURABLE * r->refresh_ns)
-		return;
-	if (counter_read(r, lease * READ_KINDS + READ_START))
-		r->next_ns = now + r->part_ns;
+	r->lease = slice_ns && slice_ns < (closely ? readings_least_ns(r) : most_ns) ? 0 : lease;
+	if (r->lease)
+		readings_go_on(r, now);
 }
 
-void readings_part(struct readings *r, uint64_t now)
+void readings_go_on(struct readings *r, uint64_t now)
 {
-	bool is = counter_read(r, r->now.lease * READ_KINDS + READ_PART);
-
-	r->next_ns = is ? now + r->part_ns : ARBITER_NEVER;
+	r->next_ns = counter_read(r, r->lease) ? now + r->every_ns : ARBITER_NEVER;
 }
 
-void readings_estimate(struct readings *r, double joules)
+static bool reading_of(struct readings *r, uint64_t least_ns, struct reading *out)
 {
-	r->now.estimate_j += joules;
+	const uint64_t ns = r->to.ns > r->from.ns ? r->to.ns - r->from.ns : 0;
+
+	if (!r->from.ns || ns < least_ns || !(r->to.joules > r->from.joules))
+		return false;
+	*out = (struct reading){ (r->to.joules - r->from.joules) / ((double)ns * 1e-9), ns };
+	return true;
 }
 
-bool readings_end(struct readings *r, uint64_t held_ns)
+bool readings_end(struct readings *r, struct reading *out)
 {
-	bool is = r->now.begun && held_ns >= MEASURABLE * r->refresh_ns &&
-		  counter_read(r, r->now.lease * READ_KINDS + READ_END);
+	bool is = r->lease && reading_of(r, r->refresh_ns / 2, out);
 
-	if (is) {
-		r->tails[r->next_tail] = r->now;
-		r->next_tail = (r->next_tail + 1) % ENDS;
-	}
-	r->now.lease = 0;
+	r->lease = 0;
 	r->next_ns = ARBITER_NEVER;
 	return is;
 }
 
-bool readings_are_of_now(const struct readings *r, uint64_t tag)
+/* Without a counter that can be believed, joules are the integral of power. */
+static struct counter_step readings_step(const struct readings *r, const struct arbiter_energy *e)
 {
-	return r->now.lease && tag / READ_KINDS == r->now.lease && tag % READ_KINDS != READ_END;
+	if (e->step_ns)
+		return (struct counter_step){ e->step_j, e->step_ns };
+	return (struct counter_step){ e->joules,
+				      e->at_ns > r->granted_ns + SMEARED_NS ? e->at_ns : 0 };
 }
 
-static struct reading reading_of(const struct metered *m, double joules, uint64_t at_ns)
-{
-	struct reading out = {
-		m->tenant, m->came, joules - m->counter_j - m->estimate_j, at_ns > m->counter_ns, 0,
-		0,         m->whole
-	};
-
-	if (out.has_power) {
-		out.ns = at_ns - m->counter_ns;
-		out.watts = (joules - m->counter_j) / ((double)out.ns * 1e-9);
-	}
-	return out;
-}
-
-static bool reading_of_now(struct readings *r, double joules, uint64_t at_ns, struct reading *out)
-{
-	struct metered *m = &r->now;
-	uint64_t ns = at_ns > m->counter_ns ? at_ns - m->counter_ns : 0;
-	bool is = m->begun;
-
-	if (is && (ns < MEASURABLE * r->refresh_ns || joules < m->counter_j))
-		return false;
-	if (is) {
-		*out = reading_of(m, joules, at_ns);
-		m->whole = false;
-	}
-	m->estimate_j = 0;
-	m->begun = true;
-	m->counter_j = joules;
-	m->counter_ns = at_ns;
-	return is;
-}
-
-static bool reading_of_tail(struct readings *r, uint64_t lease, double joules, uint64_t at_ns,
-			    struct reading *out)
-{
-	struct metered *m = NULL;
-
-	for (size_t i = 0; i < ENDS; i++)
-		if (r->tails[i].lease == lease)
-			m = &r->tails[i];
-	if (!m)
-		return false;
-	m->lease = 0;
-	*out = reading_of(m, joules, at_ns);
-	/* There is no other measurement of leases that are shorter than a part. */
-	out->has_power &= m->whole;
-	out->first_part = false;
-	return joules >= m->counter_j;
-}
-
-bool readings_take(struct readings *r, uint64_t tag, double joules, uint64_t at_ns,
+bool readings_take(struct readings *r, uint64_t tag, const struct arbiter_energy *e,
 		   struct reading *out)
 {
-	if (!(joules >= 0) || !isfinite(joules) || r->gone)
+	struct counter_step step;
+
+	if (!(e->joules >= 0) || !isfinite(e->joules) || r->gone)
 		return false;
 	if (!r->counted)
-		r->first_j = joules;
+		r->first_j = e->joules;
 	r->counted = true;
-	r->last_j = joules;
-	if (tag / READ_KINDS && tag % READ_KINDS == READ_END)
-		return reading_of_tail(r, tag / READ_KINDS, joules, at_ns, out);
-	return readings_are_of_now(r, tag) && reading_of_now(r, joules, at_ns, out);
+	r->last_j = e->joules;
+	if (!tag || tag != r->lease || e->at_ns < r->quiet_ns)
+		return false;
+	step = readings_step(r, e);
+	if (!r->begun)
+		r->before = step;
+	r->begun = true;
+	if (!step.ns || step.ns == r->before.ns)
+		return false;
+	if (!r->from.ns)
+		r->from = step;
+	r->to = step;
+	if (!reading_of(r, r->value_ns - r->refresh_ns / 2, out))
+		return false;
+	r->from = step;
+	if (r->rests) {
+		r->begun = false;
+		r->next_ns = r->quiet_ns = e->at_ns + r->value_ns - r->refresh_ns;
+	}
+	return true;
 }

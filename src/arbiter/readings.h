@@ -1,28 +1,21 @@
 /*
- * readings.h - joules of leases by the GPU's energy counter, where they are long enough for its
- * sensor.
+ * readings.h - joules of leases, from the steps of the GPU's energy counter.
  *
- * Until a reading comes, energy is the tenant's power times its time. A reading replaces what was
- * estimated since the last one. Readings are requested and come later. A tag names the lease and
- * which of its ends a reading is for.
+ * A sensor refreshes slowly, and its power may be a mean of the last second. So what is measured of
+ * a lease is a value: the joules between two steps of the counter within it. Steps are found by
+ * reading the counter more often than it moves. Readings are requested and come later; their tag
+ * is the lease. Outside of values, energy is the tenant's power times its time.
  */
 #ifndef HES_ARBITER_READINGS_H
 #define HES_ARBITER_READINGS_H
 
 #include "arbiter/arbiter_config.h"
 
-#define ENDS 8 /* readings at the end of leases that may be on their way */
+#define MEASURABLE 5 /* refreshes of the sensor that a value covers at most */
 
-/** A lease whose energy is read. */
-struct metered {
-	uint64_t lease; /* 0: none */
-	uint32_t tenant;
-	uint64_t came; /* tells the tenant from a later one in its place */
-	bool begun;    /* counter_j is there */
-	bool whole;    /* no part of the lease was measured before */
-	double counter_j;
-	uint64_t counter_ns;
-	double estimate_j; /* added to the tenant's energy since counter_ns */
+struct counter_step {
+	double joules;
+	uint64_t ns; /* 0: none yet */
 };
 
 /** Of a GPU. Read its members; readings.c alone changes them. */
@@ -30,24 +23,24 @@ struct readings {
 	const struct arbiter_out *out;
 	size_t gpu;
 	uint64_t refresh_ns; /* of the counter; 0: there is none, or it is not known yet */
-	uint64_t part_ns;    /* a long lease is measured in parts */
 	bool gone, counted;
 	double first_j, last_j; /* where counted */
-	struct metered now;     /* of the lease that runs */
-	uint64_t next_ns;       /* when to request the next part; ARBITER_NEVER */
-	struct metered tails[ENDS];
-	size_t next_tail;
+
+	/* The lease that runs. */
+	uint64_t lease; /* 0: none, or it is not measured */
+	uint64_t granted_ns;
+	uint64_t value_ns, every_ns; /* length of a value, and from one reading to the next */
+	bool rests;                  /* no reading is needed until the end of a value is near */
+	bool begun;                  /* before is there: the last step that came unseen */
+	struct counter_step before, from, to;
+	uint64_t next_ns;  /* when to read again; ARBITER_NEVER */
+	uint64_t quiet_ns; /* readings of a time before are on their way, too late */
 };
 
-/** What a reading says of a lease. */
+/** What was measured. */
 struct reading {
-	uint32_t tenant;
-	uint64_t came;
-	double more_j; /* than was estimated */
-	bool has_power;
 	double watts;
-	uint64_t ns; /* that the power is a mean of */
-	bool first_part;
+	uint64_t ns;
 };
 
 void readings_create(struct readings *r, const struct arbiter_out *out, size_t gpu);
@@ -57,19 +50,18 @@ void readings_gone(struct readings *r);
 /** Read the counter for STATUS. */
 void readings_request(const struct readings *r);
 
-/** A lease begins. @param slice_ns  0: it has no end */
-void readings_begin(struct readings *r, uint64_t lease, uint32_t tenant, uint64_t came,
-		    uint64_t slice_ns, uint64_t now);
-/** It is time to read the counter for the next part. */
-void readings_part(struct readings *r, uint64_t now);
-/** Energy was added to the tenant of the lease that runs. */
-void readings_estimate(struct readings *r, double joules);
-/** The lease ends. @return whether its end is measured */
-bool readings_end(struct readings *r, uint64_t held_ns);
-/** @return whether a reading with this tag is one of the lease that runs */
-bool readings_are_of_now(const struct readings *r, uint64_t tag);
-/** A reading came, and all energy until @now is estimated. @return whether it is one of a lease */
-bool readings_take(struct readings *r, uint64_t tag, double joules, uint64_t at_ns,
+/** @return the shortest lease that can be measured */
+uint64_t readings_least_ns(const struct readings *r);
+/** A lease begins. @param slice_ns  0: it has no end. @param closely  the power is not known yet:
+ * steps are found more exactly */
+void readings_begin(struct readings *r, uint64_t lease, uint64_t slice_ns, bool closely,
+		    uint64_t now);
+/** It is time to read the counter again. */
+void readings_go_on(struct readings *r, uint64_t now);
+/** The lease ends. @return whether it had another value */
+bool readings_end(struct readings *r, struct reading *out);
+/** A reading came. @return whether it completes a value of the lease that runs */
+bool readings_take(struct readings *r, uint64_t tag, const struct arbiter_energy *e,
 		   struct reading *out);
 
 #endif

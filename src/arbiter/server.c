@@ -264,7 +264,7 @@ static void report_take(struct server *s, size_t gpu, const struct gpu_report *r
 	if (r->kind == REPORT_READY)
 		arbiter_gpu_ready(s->a, gpu, r->refresh_ns, now);
 	else if (r->kind == REPORT_ENERGY)
-		arbiter_energy(s->a, gpu, r->tag, r->joules, r->at_ns, now);
+		arbiter_energy(s->a, gpu, r->tag, &r->energy, now);
 	else if (r->kind == REPORT_CLOCK)
 		arbiter_clock_set(s->a, gpu, r->tag, r->rc, r->text, now);
 	else if (r->kind == REPORT_PROFILE)

@@ -16,7 +16,6 @@ static int turns_create(struct turns *u, const struct arbiter_config *c, size_t 
 {
 	u->limit_w = c->gpus[gpu].limit_w;
 	u->phi = c->queue.phi;
-	u->lengths.profile_ns = c->profile_ns;
 	u->by_queue = calloc(n, sizeof(*u->by_queue));
 	return u->by_queue ? hes_fair_queue_create(&c->queue, &u->queue, NULL) : -ENOMEM;
 }
@@ -128,57 +127,24 @@ void tenants_found(struct tenants *ts, uint32_t gpu, const struct arbiter_profil
 	}
 }
 
-static void tenant_news(struct tenants *ts, struct tenant *t, const struct power_news *news)
+void tenant_measured(struct tenants *ts, struct tenant *t, const struct reading *r, uint64_t now)
 {
+	const double estimate_w = power_watts(&t->power);
+	const bool known = t->power.known;
+	const struct power_news news =
+		power_measured(&t->power, r->watts, r->ns, ts->c->profile_ns);
 	const struct arbiter_note n = { ARBITER_PROFILED, t->gpu, t->uid,         t->pid,
 					t->name,          "",     t->power.mean_w };
 
-	if (news->changed)
+	sums_add_energy(&t->sums, (r->watts - estimate_w) * (double)r->ns * 1e-9, now);
+	if (news.changed)
 		tenant_change(ts, t);
-	if (!news->profiled)
-		return;
-	power_store(ts, t, news->cv, news->seconds);
-	ts->out->note(ts->out->ctx, &n);
-}
-
-void tenant_measured(struct tenants *ts, const struct reading *r, uint64_t now)
-{
-	struct tenant *t = &ts->v[r->tenant];
-	struct power_news news;
-	bool known = t->power.known;
-
-	if (!t->used || t->came != r->came)
-		return;
-	sums_add_energy(&t->sums, r->more_j, now);
-	if (!r->has_power)
-		return;
-	news = power_measured(&t->power, &ts->turns[t->gpu].lengths, r->watts, r->ns,
-			      r->first_part);
-	tenant_news(ts, t, &news);
 	if (t->power.known && !known)
 		powers_assume(ts, t->gpu);
-}
-
-void tenant_profiling(struct tenants *ts, struct tenant *t, bool lost)
-{
-	(void)ts;
-	if (lost)
-		profile_give_up(&t->power);
-	else
-		profile_begin(&t->power);
-}
-
-void tenant_profiled(struct tenants *ts, struct tenant *t, unsigned rounds, uint64_t held_ns)
-{
-	const struct power_news news =
-		profile_end(&t->power, &ts->turns[t->gpu].lengths, rounds, held_ns);
-
-	tenant_news(ts, t, &news);
-}
-
-void tenants_ready(struct tenants *ts, uint32_t gpu, const struct readings *r)
-{
-	ts->turns[gpu].lengths.part_ns = r->part_ns;
+	if (!news.profiled)
+		return;
+	power_store(ts, t, news.cv, news.seconds);
+	ts->out->note(ts->out->ctx, &n);
 }
 
 /* --- places --- */
@@ -251,6 +217,14 @@ uint32_t tenants_next(const struct tenants *ts, uint32_t gpu, struct hes_fair_tu
 	const struct turns *u = &ts->turns[gpu];
 
 	return hes_fair_queue_pick(u->queue, turn) ? u->by_queue[turn->tenant] : NONE;
+}
+
+uint64_t tenant_slice_ns(const struct tenants *ts, const struct tenant *t)
+{
+	struct hes_fair_usage u = { .slice = 1 };
+
+	hes_fair_queue_usage(ts->turns[t->gpu].queue, t->queue, &u, NULL);
+	return u.slice * ts->c->queue.quantum_ns;
 }
 
 /* --- coming and going --- */

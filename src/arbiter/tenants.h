@@ -18,6 +18,12 @@
 #include "arbiter/sums.h"
 #include "arbiter/users.h"
 
+/** Time that a tenant had beyond its slice, in a long turn. It is paid back by short turns. */
+struct loan {
+	uint64_t ns;
+	uint64_t from_ns, until_ns; /* when it was given, and when it is paid back */
+};
+
 struct tenant {
 	bool used;
 	char name[FAIR_NAME_MAX];
@@ -35,6 +41,9 @@ struct tenant {
 
 	/* leases.c */
 	uint32_t waiting;        /* connections that wait */
+	uint64_t waits_ns;       /* since when, where there are some */
+	uint32_t long_turns;     /* to be measured */
+	struct loan loan;        /* of its last long turn */
 	uint64_t clock_retry_ns; /* its clock could not be set: tried again from then on */
 	uint64_t leases, lost;
 	enum fair_power_source source; /* of its last lease */
@@ -47,7 +56,6 @@ struct turns {
 	struct hes_fair_queue *queue;
 	uint32_t *by_queue; /* tenant by its index in the queue */
 	double phi;
-	struct profile_lengths lengths;
 };
 
 /** Read its members; tenants.c alone changes them. */
@@ -79,6 +87,8 @@ void tenants_keep(struct tenants *ts);
 
 /** @return the tenant whose turn it is; NONE: none has work */
 uint32_t tenants_next(const struct tenants *ts, uint32_t gpu, struct hes_fair_turn *turn);
+/** @return the tenant's slice, as of the last computation of slices */
+uint64_t tenant_slice_ns(const struct tenants *ts, const struct tenant *t);
 void tenant_set_weight(struct tenants *ts, struct tenant *t, double weight);
 /** The weight of a user that has tenants there. */
 void tenants_set_user(struct tenants *ts, uint32_t gpu, uint32_t uid, double weight);
@@ -87,15 +97,10 @@ void tenants_set_phi(struct tenants *ts, uint32_t gpu, double phi);
 bool tenants_request_clock(const struct tenants *ts, uint32_t gpu);
 /** No more clocks are set: powers are those at the driver's clock. */
 void tenants_lose_clocks(struct tenants *ts, uint32_t gpu);
-/** The sensor of the GPU is there. */
-void tenants_ready(struct tenants *ts, uint32_t gpu, const struct readings *r);
 
 /** The store answered. */
 void tenants_found(struct tenants *ts, uint32_t gpu, const struct arbiter_profile *p);
-/** Energy and power of a lease were measured. */
-void tenant_measured(struct tenants *ts, const struct reading *r, uint64_t now);
-/** A profiling lease ends that began in round @rounds. */
-void tenant_profiled(struct tenants *ts, struct tenant *t, unsigned rounds, uint64_t held_ns);
-void tenant_profiling(struct tenants *ts, struct tenant *t, bool lost);
+/** A value of its lease was measured, and all energy until @now is estimated. */
+void tenant_measured(struct tenants *ts, struct tenant *t, const struct reading *r, uint64_t now);
 
 #endif

@@ -6,10 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define PROFILINGS         8              /* that root and the owner may start at once */
-#define PROFILINGS_OF_USER 2              /* any other user */
-#define PROFILINGS_NS      (300 * SECOND) /* until another one */
-
 int users_create(struct users *us, const struct arbiter_config *c, uint32_t n)
 {
 	*us = (struct users){ c, calloc(n, sizeof(*us->v)), n };
@@ -28,20 +24,6 @@ bool user_is_trusted(const struct users *us, uint32_t uid)
 	return uid == 0 || uid == us->c->owner;
 }
 
-static double user_profilings(const struct users *us, uint32_t uid)
-{
-	return user_is_trusted(us, uid) ? PROFILINGS : PROFILINGS_OF_USER;
-}
-
-static void user_refill(const struct users *us, struct user *u, uint64_t now)
-{
-	const double most = user_profilings(us, u->uid);
-
-	u->profilings += (double)(now - u->counted_ns) / (double)PROFILINGS_NS;
-	u->profilings = u->profilings < most ? u->profilings : most;
-	u->counted_ns = now;
-}
-
 /* Best take the place of a user without connections that was seen longest ago. */
 static struct user *user_find(struct users *us, uint32_t uid, uint64_t now)
 {
@@ -51,19 +33,15 @@ static struct user *user_find(struct users *us, uint32_t uid, uint64_t now)
 		struct user *u = &us->v[i];
 
 		if (u->used && u->uid == uid) {
-			user_refill(us, u, now);
+			u->seen_ns = now;
 			return u;
 		}
 		if (!u->used || (!u->n && !u->weight_set &&
-				 (!place || (place->used && u->counted_ns < place->counted_ns))))
+				 (!place || (place->used && u->seen_ns < place->seen_ns))))
 			place = place && !place->used ? place : u;
 	}
 	if (place)
-		*place = (struct user){ .used = true,
-					.uid = uid,
-					.weight = 1,
-					.profilings = user_profilings(us, uid),
-					.counted_ns = now };
+		*place = (struct user){ .used = true, .uid = uid, .weight = 1, .seen_ns = now };
 	return place;
 }
 
@@ -106,19 +84,4 @@ void user_disconnect(struct users *us, uint32_t uid, uint64_t now)
 
 	if (u && u->n)
 		u->n--;
-}
-
-bool user_may_profile(struct users *us, uint32_t uid, uint64_t now)
-{
-	const struct user *u = user_find(us, uid, now);
-
-	return u && u->profilings >= 1;
-}
-
-void user_profile(struct users *us, uint32_t uid, uint64_t now)
-{
-	struct user *u = user_find(us, uid, now);
-
-	if (u)
-		u->profilings--;
 }

@@ -12,11 +12,10 @@
 
 struct user {
 	bool used;
-	uint32_t uid, n;   /* n: connections */
-	double weight;     /* among users */
-	bool weight_set;   /* by the administrator */
-	double profilings; /* that it may start; one more after a while */
-	uint64_t counted_ns;
+	uint32_t uid, n; /* n: connections */
+	double weight;   /* among users */
+	bool weight_set; /* by the administrator */
+	uint64_t seen_ns;
 };
 
 /** Read its members; users.c alone changes them. */
@@ -39,8 +38,5 @@ void user_disconnect(struct users *us, uint32_t uid, uint64_t now);
 double user_weight(struct users *us, uint32_t uid, uint64_t now);
 /** @return 0; -ENOMEM there is no place */
 int user_set_weight(struct users *us, uint32_t uid, double weight, uint64_t now);
-/** @return whether the user may start another profiling lease now */
-bool user_may_profile(struct users *us, uint32_t uid, uint64_t now);
-void user_profile(struct users *us, uint32_t uid, uint64_t now);
 
 #endif

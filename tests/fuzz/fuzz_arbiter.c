@@ -170,12 +170,17 @@ static void answer_step(struct arbiter *a, struct world *w, unsigned what)
 	if (what < 2 && w->n_tags[what]) {
 		size_t k = --w->n_tags[what], gpu = w->tag_gpu[what][k];
 
-		if (what == 0)
-			arbiter_energy(a, gpu, w->tags[0][k], (double)take(w, 4) / 10,
-				       w->now - take(w, 2), w->now);
-		else
+		if (what == 0) {
+			struct arbiter_energy e = { .joules = (double)take(w, 4) / 10,
+						    .at_ns = w->now - take(w, 2) };
+
+			e.step_j = e.joules;
+			e.step_ns = take(w, 1) & 1 ? 0 : e.at_ns;
+			arbiter_energy(a, gpu, w->tags[0][k], &e, w->now);
+		} else {
 			arbiter_clock_set(a, gpu, w->tags[1][k], rcs[take(w, 1) % 8], "it failed",
 					  w->now);
+		}
 	} else if (what == 2 && w->n_requested) {
 		struct arbiter_profile *p = &w->requested[--w->n_requested];
 

@@ -322,6 +322,18 @@ static void bench_draw(struct bench *b, uint64_t until)
 	}
 }
 
+/* A step is seen after it came: its time is between two readings, as a gauge has it. */
+static void bench_read_step(struct bench *b)
+{
+	const uint64_t half = b->refresh_ns / 2, middle = (b->looked_ns + b->now) / 2;
+
+	if (b->shown_j > b->step_j) {
+		b->step_j = b->shown_j;
+		b->step_ns = middle > b->now - half ? middle : b->now - half;
+	}
+	b->looked_ns = b->now;
+}
+
 static void bench_answer(struct bench *b)
 {
 	while (b->n_requested) {
@@ -347,7 +359,11 @@ static void bench_answer(struct bench *b)
 	while (b->n_reads) {
 		uint64_t tag = b->reads[--b->n_reads];
 
-		arbiter_energy(b->a, 0, tag, b->shown_j, b->now, b->now);
+		bench_read_step(b);
+		arbiter_energy(
+			b->a, 0, tag,
+			&(struct arbiter_energy){ b->shown_j, b->now, b->step_j, b->step_ns },
+			b->now);
 	}
 }
 
@@ -384,6 +400,23 @@ uint64_t bench_take_used(struct bench *b, uint32_t client)
 		c->begins_ns = b->now;
 	}
 	return used;
+}
+
+uint64_t bench_shares_are(struct bench *b, const double *slices, uint32_t n, double off)
+{
+	uint64_t used[BENCH_CLIENTS], sum = 0;
+	double all = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		used[i] = bench_take_used(b, i);
+		sum += used[i];
+		all += slices[i];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (fabs((double)used[i] / (double)sum - slices[i] / all) > off)
+			fail_msg("tenant %u: %.4f of the time, its slice is %.4f", i,
+				 (double)used[i] / (double)sum, slices[i] / all);
+	return sum;
 }
 
 static void bench_ask(struct bench *b, uint32_t uid, const union fair_message *m, size_t length)

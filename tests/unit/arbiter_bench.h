@@ -55,6 +55,8 @@ struct bench {
 	double joules, idle_w; /* the GPU's counter, and its power without work */
 	uint64_t refresh_ns, counter_ns;
 	double shown_j; /* as of the last refresh */
+	double step_j;  /* as was read last, and when it came */
+	uint64_t step_ns, looked_ns;
 	uint32_t clock_mhz, clocks_set;
 	uint64_t clock_tag, clock_at_ns;
 	uint32_t clock_wanted;
@@ -79,8 +81,8 @@ struct bench {
 	uint32_t set_uid; /* of the tenant that is set */
 };
 
-/** What tests start from: policy etf, phi 0.7, 200 quanta of 1 ms, patience 2 s, no profiling
- * leases. */
+/** What tests start from: policy etf, phi 0.7, 200 quanta of 1 ms, patience 2 s, nothing is
+ * measured. */
 struct arbiter_config bench_config(void);
 /** @param c  NULL: bench_config() */
 void bench_open(struct bench *b, const struct arbiter_config *c, uint64_t seed);
@@ -91,6 +93,9 @@ uint32_t bench_add(struct bench *b, const char *tenant, double weight, double po
 void bench_run(struct bench *b, uint64_t ns);
 /** GPU time since the last call. */
 uint64_t bench_take_used(struct bench *b, uint32_t client);
+/** Shares of the GPU time since the last call are those of the slices to within @off. @return their
+ * sum */
+uint64_t bench_shares_are(struct bench *b, const double *slices, uint32_t n, double off);
 /** Ask for STATUS on a connection of its own. */
 void bench_status(struct bench *b);
 const struct fair_tenant_row *bench_row(const struct bench *b, const char *tenant);

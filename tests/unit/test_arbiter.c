@@ -1,7 +1,7 @@
 /*
  * test_arbiter.c - modelled programs on a virtual clock share a GPU: shares against slices,
- * arrivals and departures, hangs, deaths, floods, powers, bounds. Clocks are in
- * test_arbiter_clocks.c.
+ * arrivals and departures, hangs, deaths, floods, bounds. Powers are in
+ * test_arbiter_powers.c, clocks in test_arbiter_clocks.c.
  */
 #include <math.h>
 
@@ -11,25 +11,6 @@
 #define CASES 2000
 
 static struct bench b;
-
-/* Shares of the GPU time since the last call are those of the slices to within @off, and return
- * their sum. */
-static uint64_t shares_are(const double *slices, uint32_t n, double off)
-{
-	uint64_t used[BENCH_CLIENTS], sum = 0;
-	double all = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		used[i] = bench_take_used(&b, i);
-		sum += used[i];
-		all += slices[i];
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (fabs((double)used[i] / (double)sum - slices[i] / all) > off)
-			fail_msg("tenant %u: %.4f of the time, its slice is %.4f", i,
-				 (double)used[i] / (double)sum, slices[i] / all);
-	return sum;
-}
 
 static void slices_of(const struct arbiter_config *c, uint32_t n, double *out)
 {
@@ -74,7 +55,7 @@ TEST(random_tenants_get_the_time_of_their_slices)
 		}
 		slices_of(&c, n, slices);
 		bench_run(&b, 20 * BENCH_SECOND);
-		sum = shares_are(slices, n, 0.02);
+		sum = bench_shares_are(&b, slices, n, 0.02);
 		worst_busy = fmin(worst_busy, (double)sum / (20.0 * BENCH_SECOND));
 		bench_close(&b);
 	}
@@ -92,7 +73,7 @@ TEST(equal_tenants_have_two_to_one_by_weight)
 	bench_add(&b, "light", 1, 200);
 	b.switch_ns = 100000;
 	bench_run(&b, 30 * BENCH_SECOND);
-	assert_true((double)shares_are(slices, 2, 0.01) >= 0.95 * 30e9);
+	assert_true((double)bench_shares_are(&b, slices, 2, 0.01) >= 0.95 * 30e9);
 	bench_close(&b);
 }
 
@@ -120,7 +101,7 @@ TEST(arrivals_and_departures_settle_within_two_intervals)
 		for (uint32_t i = 0; i < 3; i++)
 			bench_take_used(&b, i);
 		bench_run(&b, 10 * BENCH_SECOND);
-		shares_are(equal, 3, 0.02);
+		bench_shares_are(&b, equal, 3, 0.02);
 		bench_run(&b, b.c[0].goes_ns - b.now + two);
 		for (uint32_t i = 0; i < 3; i++)
 			bench_take_used(&b, i);
@@ -207,7 +188,7 @@ TEST(processes_of_one_name_share_its_slice)
 	bench_add(&b, "pair", 1, 200);
 	bench_add(&b, "one", 1, 200);
 	bench_run(&b, 30 * BENCH_SECOND);
-	shares_are(slices, 3, 0.02);
+	bench_shares_are(&b, slices, 3, 0.02);
 	bench_status(&b);
 	assert_int_equal(b.gpu.tenants, 2);
 	assert_int_equal(bench_row(&b, "pair")->processes, 2);
@@ -229,7 +210,7 @@ TEST(two_processes_of_the_only_tenant_take_turns)
 	bench_add(&b, "pair", 1, 200);
 	bench_add(&b, "pair", 1, 200);
 	bench_run(&b, 30 * BENCH_SECOND);
-	shares_are(slices, 2, 0.02);
+	bench_shares_are(&b, slices, 2, 0.02);
 	bench_close(&b);
 }
 
@@ -370,7 +351,7 @@ TEST(users_have_the_weights_that_the_administrator_sets)
 	bench_add(&b, "three", 1, 200);
 	b.c[0].uid = 1001;
 	bench_run(&b, 20 * BENCH_SECOND);
-	shares_are(slices, 3, 0.02);
+	bench_shares_are(&b, slices, 3, 0.02);
 	assert_int_equal(bench_set(&b, 0, NAN, "", 9), -EINVAL);
 	b.set_uid = 1001;
 	assert_int_equal(bench_set(&b, 1001, NAN, "", 9), -EPERM);
@@ -382,7 +363,7 @@ TEST(users_have_the_weights_that_the_administrator_sets)
 	for (uint32_t i = 0; i < 3; i++)
 		bench_take_used(&b, i);
 	bench_run(&b, 20 * BENCH_SECOND);
-	shares_are(slices, 3, 0.02);
+	bench_shares_are(&b, slices, 3, 0.02);
 	bench_status(&b);
 	assert_true(bench_row(&b, "one")->user_weight == 1);
 	assert_true(fabs(bench_row(&b, "two")->user_weight - 1. / 3) < 1e-15);
@@ -413,30 +394,6 @@ TEST(other_users_have_weights_up_to_a_bound)
 	bench_close(&b);
 }
 
-/* Leases that are not charged: two at once for a user, and one more after five minutes. */
-TEST(a_user_has_few_profiling_leases)
-{
-	struct arbiter_config c = bench_config();
-
-	c.profile_ns = BENCH_SECOND;
-	bench_open(&b, &c, 14);
-	b.refresh_ns = 100 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
-	for (uint32_t i = 0; i < 5; i++) {
-		char name[8];
-
-		snprintf(name, sizeof(name), "t%u", i);
-		bench_add(&b, name, 1, 0);
-		b.c[i].draws_w = 100;
-		b.c[i].uid = i < 4 ? 1001 : 1002;
-	}
-	bench_run(&b, 60 * BENCH_SECOND);
-	assert_int_equal(b.notes[ARBITER_PROFILED], 3);
-	bench_run(&b, 300 * BENCH_SECOND);
-	assert_int_equal(b.notes[ARBITER_PROFILED], 4);
-	bench_close(&b);
-}
-
 /* Many short leases, with a GPU time of nothing, of next to nothing, or of what was used. */
 TEST(short_leases_are_charged_in_full)
 {
@@ -452,7 +409,7 @@ TEST(short_leases_are_charged_in_full)
 		b.c[0].lies = k / 4 < 2;
 		b.c[0].reports_ns = k / 4;
 		bench_run(&b, 10 * BENCH_SECOND);
-		shares_are(slices, 2, 0.03);
+		bench_shares_are(&b, slices, 2, 0.03);
 		bench_close(&b);
 	}
 }
@@ -618,7 +575,7 @@ TEST(settings_are_for_the_owner_and_root)
 	bench_take_used(&b, 0);
 	bench_take_used(&b, 1);
 	bench_run(&b, 30 * BENCH_SECOND);
-	shares_are(slices, 2, 0.02);
+	bench_shares_are(&b, slices, 2, 0.02);
 	bench_close(&b);
 }
 
@@ -644,144 +601,6 @@ TEST(a_weight_is_set_for_the_tenant_of_one_user)
 		assert_true(b.rows[i].weight == (b.rows[i].uid == 1001        ? 3
 						 : b.rows[i].tenant[0] == 'b' ? 2
 									      : 1));
-	bench_close(&b);
-}
-
-/* A process without a connection draws 100 W. It is named at its second look, nobody pays for its
- * joules, and nobody knows what is fair. */
-TEST(work_outside_of_leases_is_seen_and_not_charged)
-{
-	const struct arbiter_process outside[] = { { 1, 7, "a\033name" }, { 100, 0, "tenant" } };
-	double had_j;
-
-	bench_open(&b, NULL, 14);
-	bench_add(&b, "a", 1, 200);
-	arbiter_gpu_ready(b.a, 0, 20 * BENCH_MS, b.now);
-	b.refresh_ns = 20 * BENCH_MS;
-	b.c[0].draws_w = 200;
-	bench_run(&b, 5 * BENCH_SECOND);
-	bench_status(&b);
-	assert_true(b.gpu.fairness_system == 1 && b.gpu.total_system == 1);
-	had_j = bench_row(&b, "a")->energy_j;
-	arbiter_processes(b.a, 0, outside, 2, b.now);
-	bench_status(&b);
-	assert_int_equal(b.n_outside, 0);
-	arbiter_processes(b.a, 0, outside, 2, b.now);
-	b.idle_w += 100;
-	bench_run(&b, 5 * BENCH_SECOND);
-	bench_status(&b);
-	assert_int_equal(b.n_outside, 1);
-	assert_int_equal(b.outside[0].uid * 10 + b.outside[0].pid, 71);
-	assert_string_equal(b.outside[0].name, "a?name");
-	assert_true(isnan(b.gpu.fairness_system) && isnan(b.gpu.total_system));
-	had_j = bench_row(&b, "a")->energy_j - had_j;
-	print_message("# %.1f W while another process draws 100 W\n", had_j / 5);
-	assert_true(fabs(had_j / 5 / bench_row(&b, "a")->power_w - 1) < 0.03);
-	assert_true(had_j / 5 < 270);
-	arbiter_processes(b.a, 0, NULL, 0, b.now);
-	bench_run(&b, 5 * BENCH_SECOND);
-	bench_status(&b);
-	assert_int_equal(b.n_outside, 0);
-	assert_true(b.gpu.fairness_system == 1 && isnan(b.gpu.total_system));
-	bench_close(&b);
-}
-
-TEST(fairness_is_unknown_while_a_tenant_is_lost)
-{
-	bench_open(&b, NULL, 14);
-	bench_add(&b, "a", 1, 200);
-	bench_add(&b, "hangs", 1, 200);
-	bench_run(&b, BENCH_SECOND);
-	b.c[1].hangs = true;
-	bench_run(&b, 20 * BENCH_SECOND);
-	bench_status(&b);
-	assert_int_equal(bench_row(&b, "hangs")->state, FAIR_LOST);
-	assert_true(isnan(b.gpu.fairness_system) && isnan(b.gpu.total_system));
-	arbiter_disconnect(b.a, 1, b.now);
-	bench_run(&b, 10 * BENCH_SECOND);
-	bench_status(&b);
-	assert_true(b.gpu.fairness_system == 1 && isnan(b.gpu.total_system));
-	bench_close(&b);
-}
-
-/* Tenants of 100 W and 300 W with equal energy have 3 to 1 of the time: their powers are found by
- * profiling leases. */
-TEST(powers_are_measured_in_profiling_leases)
-{
-	const double slices[] = { 3, 1 };
-	struct arbiter_config c = bench_config();
-
-	c.queue.policy = hes_fair_policy_find("energy", NULL);
-	c.profile_ns = 5 * BENCH_SECOND;
-	bench_open(&b, &c, 14);
-	b.refresh_ns = 100 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
-	bench_add(&b, "small", 1, 0);
-	bench_add(&b, "large", 1, 0);
-	b.c[0].draws_w = 100;
-	b.c[1].draws_w = 300;
-	bench_run(&b, 15 * BENCH_SECOND);
-	assert_int_equal(b.notes[ARBITER_PROFILED], 2);
-	assert_true(b.n_kept >= 2);
-	bench_status(&b);
-	assert_true(fabs(bench_row(&b, "small")->power_w / 100 - 1) < 0.05);
-	assert_true(fabs(bench_row(&b, "large")->power_w / 300 - 1) < 0.05);
-	bench_take_used(&b, 0);
-	bench_take_used(&b, 1);
-	bench_run(&b, 30 * BENCH_SECOND);
-	shares_are(slices, 2, 0.03);
-	bench_status(&b);
-	assert_true(b.gpu.fairness_energy > 0.9);
-	assert_int_equal(b.rows[0].power_source, FAIR_POWER_PROFILED);
-	bench_close(&b);
-}
-
-/* A lease of 5 refreshes or more is measured: its joules are the counter's. */
-TEST(long_leases_are_measured_by_the_counter)
-{
-	const struct fair_tenant_row *r;
-
-	bench_open(&b, NULL, 15);
-	b.refresh_ns = 20 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
-	bench_add(&b, "one", 1, 150);
-	b.c[0].draws_w = 220;
-	bench_run(&b, 20 * BENCH_SECOND);
-	bench_status(&b);
-	bench_run(&b, BENCH_MS);
-	bench_status(&b);
-	r = bench_row(&b, "one");
-	assert_int_equal(r->power_source, FAIR_POWER_MEASURED);
-	assert_true(fabs(r->energy_j / (220 * 20) - 1) < 0.03);
-	assert_true(fabs(r->power_w / 220 - 1) < 0.02);
-	assert_true(fabs(b.gpu.energy_j / (220 * 20) - 1) < 0.03);
-	bench_close(&b);
-}
-
-/* Without its driver a GPU is shared on by the powers that are known. */
-TEST(a_gpu_whose_driver_hangs_is_still_shared)
-{
-	const double slices[] = { 2, 1 };
-	struct arbiter_config c = bench_config();
-
-	c.queue.policy = hes_fair_policy_find("energy", NULL);
-	c.profile_ns = 5 * BENCH_SECOND;
-	bench_open(&b, &c, 18);
-	b.refresh_ns = 100 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
-	bench_add(&b, "small", 1, 100);
-	bench_add(&b, "large", 1, 200);
-	b.c[0].clock_mhz = 600;
-	bench_run(&b, 3 * BENCH_SECOND);
-	arbiter_gpu_gone(b.a, 0, "no answer", b.now);
-	arbiter_gpu_gone(b.a, 0, "no answer", b.now);
-	assert_int_equal(b.notes[ARBITER_GPU_GONE], 1);
-	bench_take_used(&b, 0);
-	bench_take_used(&b, 1);
-	bench_run(&b, 20 * BENCH_SECOND);
-	shares_are(slices, 2, 0.02);
-	bench_status(&b);
-	assert_int_equal(bench_row(&b, "small")->power_source, FAIR_POWER_PROFILED);
 	bench_close(&b);
 }
 

@@ -261,7 +261,7 @@ TEST(orders_of_a_gpu_are_bounded_and_answered_in_turn)
 		} else {
 			assert_int_equal(r.kind, REPORT_ENERGY);
 			assert_int_equal(r.tag, answered++);
-			assert_true(r.joules >= 0);
+			assert_true(r.energy.joules >= 0);
 		}
 	}
 	assert_int_equal(gpu_thread_stop(t, NULL), 0);

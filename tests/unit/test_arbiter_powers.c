@@ -1,0 +1,257 @@
+/*
+ * test_arbiter_powers.c - powers and joules on a virtual clock: how new tenants are measured and
+ * what that costs others, what the counter says of leases, and work that no lease covers.
+ */
+#include <math.h>
+
+#include "arbiter_bench.h"
+#include "unit_test.h"
+
+#define CASES 50
+
+static struct bench b;
+
+/* Tenants of 100 W and 300 W with equal energy have 3 to 1 of the time: their powers are found in
+ * turns that are charged as any other. */
+TEST(powers_are_measured_in_charged_turns)
+{
+	const double slices[] = { 3, 1 };
+	struct arbiter_config c = bench_config();
+
+	c.queue.policy = hes_fair_policy_find("energy", NULL);
+	c.profile_ns = 5 * BENCH_SECOND;
+	bench_open(&b, &c, 14);
+	b.refresh_ns = 100 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "small", 1, 0);
+	bench_add(&b, "large", 1, 0);
+	b.c[0].draws_w = 100;
+	b.c[1].draws_w = 300;
+	bench_run(&b, 15 * BENCH_SECOND);
+	assert_int_equal(b.notes[ARBITER_PROFILED], 2);
+	assert_true(b.n_kept >= 2);
+	bench_status(&b);
+	assert_true(fabs(bench_row(&b, "small")->power_w / 100 - 1) < 0.03);
+	assert_true(fabs(bench_row(&b, "large")->power_w / 300 - 1) < 0.03);
+	bench_take_used(&b, 0);
+	bench_take_used(&b, 1);
+	bench_run(&b, 30 * BENCH_SECOND);
+	bench_shares_are(&b, slices, 2, 0.03);
+	bench_status(&b);
+	assert_true(b.gpu.fairness_energy > 0.9);
+	assert_int_equal(b.rows[0].power_source, FAIR_POWER_PROFILED);
+	bench_close(&b);
+}
+
+/* A sweep starts next to a running tenant. All are measured, and nobody waits for that: no longer
+ * than two intervals or one turn of five refreshes, and the running tenant has its share. */
+TEST(newcomers_are_measured_while_others_have_their_turns)
+{
+	static const uint64_t refreshes[] = { 20, 100, 200 };
+
+	for (uint64_t k = 0; k < CASES; k++) {
+		struct arbiter_config c = bench_config();
+		const uint64_t interval = c.queue.interval * c.queue.quantum_ns;
+		const uint64_t refresh = refreshes[k % 3] * BENCH_MS;
+		const uint64_t bound = 5 * refresh > 2 * interval ? 5 * refresh : 2 * interval;
+		const uint32_t n = 1 + (uint32_t)k % 8;
+		const bool of_another_user = k % 5 == 4;
+
+		c.queue.policy = hes_fair_policy_find("time", NULL);
+		c.profile_ns = 5 * BENCH_SECOND;
+		bench_open(&b, &c, k);
+		b.refresh_ns = refresh;
+		b.switch_ns = hes_rng_below(&b.rng, BENCH_MS / 2);
+		arbiter_gpu_ready(b.a, 0, refresh, b.now);
+		bench_add(&b, "runs", 1, 200);
+		for (uint32_t i = 1; i <= n; i++) {
+			char name[8];
+
+			snprintf(name, sizeof(name), "new%u", i);
+			bench_add(&b, name, 1, 0);
+			b.c[i].draws_w = 100 + 300 * hes_rng_unit(&b.rng);
+			b.c[i].kernel_ns = hes_rng_below(&b.rng, 2 * BENCH_MS);
+			b.c[i].comes_ns = b.now + 5 * BENCH_SECOND;
+			b.c[i].comes_ns += k & 1 ? hes_rng_below(&b.rng, BENCH_SECOND) : 0;
+			b.c[i].uid += of_another_user;
+		}
+		bench_run(&b, 6 * BENCH_SECOND);
+		bench_take_used(&b, 0);
+		for (int window = 0; window < 10; window++) {
+			bench_run(&b, 10 * BENCH_SECOND);
+			assert_true(bench_take_used(&b, 0) * (of_another_user ? 2 : n + 1) >=
+				    9 * BENCH_SECOND);
+		}
+		bench_status(&b);
+		for (uint32_t i = 0; i <= n; i++) {
+			const double watts = bench_row(&b, b.c[i].tenant)->power_w;
+
+			assert_true(b.c[i].longest_wait_ns <= bound);
+			assert_true(fabs(watts / b.c[i].draws_w - 1) < 0.03);
+		}
+		bench_close(&b);
+	}
+}
+
+/* What the store knows of a tenant is used from its first turn, and nothing is measured. */
+TEST(a_tenant_that_the_store_knows_has_no_long_turn)
+{
+	struct arbiter_config c = bench_config();
+
+	c.queue.policy = hes_fair_policy_find("energy", NULL);
+	c.profile_ns = 5 * BENCH_SECOND;
+	bench_open(&b, &c, 14);
+	b.refresh_ns = 100 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "runs", 1, 100);
+	bench_add(&b, "known", 1, 300);
+	b.c[1].comes_ns = b.now + BENCH_SECOND;
+	bench_run(&b, BENCH_SECOND + 2 * BENCH_MS);
+	assert_int_equal(b.c[1].leases, 1);
+	for (int i = 0; i < 5000; i++) {
+		assert_int_equal(b.c[1].slice_ns, 50 * BENCH_MS);
+		bench_run(&b, BENCH_MS);
+	}
+	bench_close(&b);
+}
+
+/* A new name does not pay for the long turn of the one before it. */
+TEST(a_user_gains_nothing_by_new_names_that_are_measured)
+{
+	uint64_t cheat = 0;
+	struct arbiter_config c = bench_config();
+
+	c.queue.policy = hes_fair_policy_find("time", NULL);
+	c.profile_ns = 5 * BENCH_SECOND;
+	bench_open(&b, &c, 9);
+	b.refresh_ns = 100 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "honest", 1, 200);
+	for (uint32_t i = 0; i < 60; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "cheat%u", i);
+		bench_add(&b, name, 1, 0);
+		b.c[i + 1].draws_w = 200;
+		b.c[i + 1].uid = 1001;
+		b.c[i + 1].comes_ns = b.now + i * 700 * BENCH_MS;
+		b.c[i + 1].goes_ns = b.now + (i + 1) * 700 * BENCH_MS - 1;
+	}
+	bench_run(&b, 42 * BENCH_SECOND);
+	for (uint32_t i = 1; i <= 60; i++)
+		cheat += b.c[i].used_ns;
+	print_message("# a user with new names has %.3f of the time\n", (double)cheat / 42e9);
+	assert_true((double)cheat < 0.55 * 42e9);
+	bench_close(&b);
+}
+
+/* A lease of 5 refreshes or more is measured: its joules are the counter's. */
+TEST(long_leases_are_measured_by_the_counter)
+{
+	const struct fair_tenant_row *r;
+
+	bench_open(&b, NULL, 15);
+	b.refresh_ns = 20 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "one", 1, 150);
+	b.c[0].draws_w = 220;
+	bench_run(&b, 20 * BENCH_SECOND);
+	bench_status(&b);
+	bench_run(&b, BENCH_MS);
+	bench_status(&b);
+	r = bench_row(&b, "one");
+	assert_int_equal(r->power_source, FAIR_POWER_MEASURED);
+	assert_true(fabs(r->energy_j / (220 * 20) - 1) < 0.03);
+	assert_true(fabs(r->power_w / 220 - 1) < 0.02);
+	assert_true(fabs(b.gpu.energy_j / (220 * 20) - 1) < 0.03);
+	bench_close(&b);
+}
+
+/* Without its driver a GPU is shared on by the powers that are known. */
+TEST(a_gpu_whose_driver_hangs_is_still_shared)
+{
+	const double slices[] = { 2, 1 };
+	struct arbiter_config c = bench_config();
+
+	c.queue.policy = hes_fair_policy_find("energy", NULL);
+	c.profile_ns = 5 * BENCH_SECOND;
+	bench_open(&b, &c, 18);
+	b.refresh_ns = 100 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "small", 1, 100);
+	bench_add(&b, "large", 1, 200);
+	b.c[0].clock_mhz = 600;
+	bench_run(&b, 3 * BENCH_SECOND);
+	arbiter_gpu_gone(b.a, 0, "no answer", b.now);
+	arbiter_gpu_gone(b.a, 0, "no answer", b.now);
+	assert_int_equal(b.notes[ARBITER_GPU_GONE], 1);
+	bench_take_used(&b, 0);
+	bench_take_used(&b, 1);
+	bench_run(&b, 20 * BENCH_SECOND);
+	bench_shares_are(&b, slices, 2, 0.02);
+	bench_status(&b);
+	assert_int_equal(bench_row(&b, "small")->power_source, FAIR_POWER_PROFILED);
+	bench_close(&b);
+}
+
+/* A process without a connection draws 100 W. It is named at its second look, nobody pays for its
+ * joules, and nobody knows what is fair. */
+TEST(work_outside_of_leases_is_seen_and_not_charged)
+{
+	const struct arbiter_process outside[] = { { 1, 7, "a\033name" }, { 100, 0, "tenant" } };
+	double had_j;
+
+	bench_open(&b, NULL, 14);
+	bench_add(&b, "a", 1, 200);
+	arbiter_gpu_ready(b.a, 0, 20 * BENCH_MS, b.now);
+	b.refresh_ns = 20 * BENCH_MS;
+	b.c[0].draws_w = 200;
+	bench_run(&b, 5 * BENCH_SECOND);
+	bench_status(&b);
+	assert_true(b.gpu.fairness_system == 1 && b.gpu.total_system == 1);
+	had_j = bench_row(&b, "a")->energy_j;
+	arbiter_processes(b.a, 0, outside, 2, b.now);
+	bench_status(&b);
+	assert_int_equal(b.n_outside, 0);
+	arbiter_processes(b.a, 0, outside, 2, b.now);
+	b.idle_w += 100;
+	bench_run(&b, 5 * BENCH_SECOND);
+	bench_status(&b);
+	assert_int_equal(b.n_outside, 1);
+	assert_int_equal(b.outside[0].uid * 10 + b.outside[0].pid, 71);
+	assert_string_equal(b.outside[0].name, "a?name");
+	assert_true(isnan(b.gpu.fairness_system) && isnan(b.gpu.total_system));
+	had_j = bench_row(&b, "a")->energy_j - had_j;
+	print_message("# %.1f W while another process draws 100 W\n", had_j / 5);
+	assert_true(fabs(had_j / 5 / bench_row(&b, "a")->power_w - 1) < 0.03);
+	assert_true(had_j / 5 < 270);
+	arbiter_processes(b.a, 0, NULL, 0, b.now);
+	bench_run(&b, 5 * BENCH_SECOND);
+	bench_status(&b);
+	assert_int_equal(b.n_outside, 0);
+	assert_true(b.gpu.fairness_system == 1 && isnan(b.gpu.total_system));
+	bench_close(&b);
+}
+
+TEST(fairness_is_unknown_while_a_tenant_is_lost)
+{
+	bench_open(&b, NULL, 14);
+	bench_add(&b, "a", 1, 200);
+	bench_add(&b, "hangs", 1, 200);
+	bench_run(&b, BENCH_SECOND);
+	b.c[1].hangs = true;
+	bench_run(&b, 20 * BENCH_SECOND);
+	bench_status(&b);
+	assert_int_equal(bench_row(&b, "hangs")->state, FAIR_LOST);
+	assert_true(isnan(b.gpu.fairness_system) && isnan(b.gpu.total_system));
+	arbiter_disconnect(b.a, 1, b.now);
+	bench_run(&b, 10 * BENCH_SECOND);
+	bench_status(&b);
+	assert_true(b.gpu.fairness_system == 1 && isnan(b.gpu.total_system));
+	bench_close(&b);
+}
+
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}
