@@ -244,11 +244,17 @@ ahead_jobs() {
 		--clocks default --warm-up 3 --window 5 --repeats 2..4 --patience 100000 --json)
 }
 
-# The processes of jobs in this lab: states
+# The processes of jobs in this lab, T for one that is stopped, by its cgroup or a signal: states
 states() {
+	local p folder
 	for p in $(pgrep -x vgpu-task); do
-		! grep -qzx "HESHARE_LAB=$HESHARE_LAB" "/proc/$p/environ" ||
+		grep -qzx "HESHARE_LAB=$HESHARE_LAB" "/proc/$p/environ" || continue
+		folder=$(findmnt -nfro TARGET -t cgroup2)$(sed -n 's/^0:://p' "/proc/$p/cgroup")
+		if grep -qsx 'frozen 1' "$folder/cgroup.events"; then
+			echo T
+		else
 			sed 's/.*) \(.\).*/\1/' "/proc/$p/stat"
+		fi
 	done
 }
 
