@@ -183,7 +183,8 @@ static bool read_at(const json_t *doc, int64_t *out)
 	const json_t *v = json_object_get(doc, "at_us");
 
 	*out = json_integer_value(v);
-	return v ? *out > 0 && *out <= LONGEST_S * 1000000 : read_us(doc, "at_s", out);
+	return v ? *out > 0 && *out <= INT64_C(1000000) * (int64_t)LONGEST_S
+		 : read_us(doc, "at_s", out);
 }
 
 static bool read_name(const json_t *o, const char *key, char out[HES_NAME_MAX])

@@ -16,7 +16,8 @@
 
 #include "run/lost_gpus.h"
 
-#define DIFFERS         0.2 /* of a job's planned time: then it differs, if its error is not known */
+/* Of a job's planned time: then it differs, if its error is not known. */
+#define DIFFERS         0.2
 #define SURE_US         10000000 /* of progress, before less than DIFFERS counts */
 #define DIFFERS_LEAST   0.05     /* the same, however small its error is */
 #define LEAST_LEFT      0.01     /* of a job that runs longer than planned */
