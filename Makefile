@@ -82,6 +82,7 @@ faults: all ## kill a run at 30 moments, and whatever else can go wrong with one
 
 fair-shares: all ## programs take turns on a GPU of the lab: shares over 30 s against their slices, kills, arrivals
 	@HES_LAB=$(abspath $(BUILD))/lab/lab HES_CUDA_CLIENT=$(abspath $(BUILD))/tests/cuda_client tests/lab/fair_shares.py
+	@HES_LAB=$(abspath $(BUILD))/lab/lab HES_CUDA_CLIENT=$(abspath $(BUILD))/tests/cuda_client tests/lab/fair_shares.py --gpu H100-SXM newcomers powers
 
 check-slurm: all ## plans on three nodes in a real Slurm of Debian's packages, with virtual GPUs; its daemons, runners and heads are killed. As root
 	@tools/deps.sh build slurm

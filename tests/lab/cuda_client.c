@@ -12,13 +12,15 @@
  *	    --queue N                        launches that it keeps in the queue; 16 without it
  *
  * The checksum is the same by every route. Modes with --for print a line "progress LAUNCHES
- *SECONDS" about every second and at their end a line of JSON; seconds are those of the program's
- *clock. --noop prints JSON with real nanoseconds. It is built twice, as cuda_client_linked with the
- *driver as a library that it needs; --route link runs that one.
+ *SECONDS" about every second and at their end a line of JSON, with the longest time of a launch;
+ *seconds are those of the program's clock. --noop prints JSON with real nanoseconds. It is built
+ *twice, as cuda_client_linked with the driver as a library that it needs; --route link runs that
+ *one.
  */
 #include <dlfcn.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -451,7 +453,7 @@ static int run_rounds(struct program *p)
 static int run_for(struct program *p, const char *name, void **params)
 {
 	uint64_t n = p->o.queue, launched = 0;
-	double from = seconds(), now = from, reported = from;
+	double from = seconds(), now = from, reported = from, longest = 0, before;
 	void **ends = calloc(n, sizeof(*ends)), *f, *s;
 
 	if (!ends)
@@ -463,8 +465,10 @@ static int run_for(struct program *p, const char *name, void **params)
 	for (; now - from < p->o.for_s; now = seconds()) {
 		if (launched >= n)
 			TRY(p, wait_event(ends[launched % n]));
+		before = seconds();
 		if (!went_well(p, "launch", start_kernel(p, f, s, params)))
 			return 1;
+		longest = fmax(longest, seconds() - before);
 		TRY(p, record(ends[launched % n], s));
 		launched++;
 		if (p->o.idle_us > 0 && launched % n == 0) {
@@ -478,7 +482,8 @@ static int run_for(struct program *p, const char *name, void **params)
 		}
 	}
 	TRY(p, wait_stream(s));
-	printf("{\"launches\": %" PRIu64 ", \"seconds\": %.6f}\n", launched, seconds() - from);
+	printf("{\"launches\": %" PRIu64 ", \"seconds\": %.6f, \"longest_s\": %.6f}\n", launched,
+	       seconds() - from, longest);
 	for (uint64_t i = 0; i < n; i++)
 		TRY(p, close_event(ends[i]));
 	TRY(p, close_stream(s));

@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from lab import HESHARE, LAB, Wrong, await_that, enter_namespace, expect, kill
 
 CLIENT = os.environ.get("HES_CUDA_CLIENT", "build/tests/cuda_client")
 INTERVAL_S = 0.2
+REFRESH_S = 0.1  # of the energy counter
 # Of different power: a tenant's slice depends on it.
 WORK = [
     ("--workload", "bert-large", "--batch", "1"),
@@ -41,6 +43,17 @@ def look():
     ).stdout
     rows = [line.split() for line in text.splitlines()[1:]]
     return {r[1] if r[1] == "all" else int(r[1]): float(r[2]) for r in rows if r[0] == "0"}
+
+
+def powers(store):
+    """W by tenant, as a store has them"""
+    text = subprocess.run(
+        [HESHARE, "fair", "profile", "--list", "--json", "--store", store],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
+    return {p["tenant"]: p["power_w"] for p in json.loads(text)["powers"]}
 
 
 class Arbiter:
@@ -79,6 +92,11 @@ class Arbiter:
             open(self.log.name, encoding="utf-8").read(),
         )
         return self.top() is not None
+
+    def measured(self):
+        """Names of the tenants that it has measured."""
+        with open(self.log.name, encoding="utf-8") as f:
+            return set(re.findall(r"tenant (\S+) of user \d+, process \d+ draws", f.read()))
 
     def top(self):
         done = subprocess.run(
@@ -134,6 +152,12 @@ class Tenant:
         with open(self.log, encoding="utf-8") as f:
             return text in f.read()
 
+    def result(self):
+        """What the program prints at its end."""
+        self.child.wait()
+        with open(self.log, encoding="utf-8") as f:
+            return json.loads(f.read().splitlines()[-1])
+
     def gpu_s(self):
         return look().get(self.pid, 0.0)
 
@@ -186,7 +210,7 @@ class Cases:
         return self.arbiter
 
     def settle(self, tenants):
-        """Until every tenant's power is measured: a tenant has up to three long turns for that, which are not charged."""
+        """Until every tenant's power is measured: a tenant has some long turns for that."""
 
         def slices():
             now = self.arbiter.tenants()
@@ -281,9 +305,7 @@ class Cases:
         self.serve("--policy", "time", "--profile-for", "0", "--no-clocks", "--allow", "65534",
                    "--patience", "0.2")  # fmt: skip
         one = self.tenant(self.arbiter, "one", WORK[3])
-        many = [
-            self.tenant(self.arbiter, "name%d" % i, WORK[3], user=65534) for i in range(40)
-        ]
+        many = [self.tenant(self.arbiter, "name%d" % i, WORK[3], user=65534) for i in range(40)]
         await_that("work of all", lambda: all(t.gpu_s() > 0 for t in [one, *many]), 120)
         before = look()
         part = self.user_part(self.options.seconds)
@@ -295,11 +317,14 @@ class Cases:
         lost = sum(t["lost"] for t in self.arbiter.top()["tenants"])
         for t in many:
             t.child.send_signal(signal.SIGCONT)
-        say = "one name has %.3f of the GPU time, is charged %.3f, and %.3f while %d leases are lost" % (
-            used[0] / sum(used),
-            part,
-            stopped,
-            lost,
+        say = (
+            "one name has %.3f of the GPU time, is charged %.3f, and %.3f while %d leases are lost"
+            % (
+                used[0] / sum(used),
+                part,
+                stopped,
+                lost,
+            )
         )
         # The others change leases after each quantum or two, and the GPU is idle meanwhile.
         expect(abs(used[0] / sum(used) - 0.5) < self.near(0.03), say)
@@ -331,6 +356,55 @@ class Cases:
         )
         return say
 
+    def case_newcomers_are_measured_while_others_have_their_turns(self):
+        """Nobody waits longer than two intervals or five refreshes of the sensor, and who was there keeps 90 % of its share."""
+        self.serve("--policy", "time", "--no-clocks")
+        n, seconds = 8, self.options.seconds
+        runs = self.tenant(self.arbiter, "runs", WORK[3], seconds=seconds + 15)
+        await_that("its power", lambda: self.arbiter.measured())
+        new = [self.tenant(self.arbiter, "n%d" % i, WORK[i], seconds=seconds + 5) for i in range(n)]
+        await_that("their work", lambda: all(t.gpu_s() > 0 for t in new))
+        got, _, busy = self.window([runs, *new], seconds)
+        waits = [t.result()["longest_s"] for t in [runs, *new]]
+        known = sum(t["power_source"] != "assumed" for t in self.arbiter.top()["tenants"]) - 1
+        say = (
+            "the one that runs has %.3f of its share, longest waits %s s, powers of %d of %d are known, GPU busy %.1f %%"
+            % (
+                got[0] * (n + 1),
+                " ".join("%.3f" % w for w in waits),
+                known,
+                n,
+                100 * busy,
+            )
+        )
+        expect(got[0] * (n + 1) >= (0.6 if self.options.rough else 0.9), say)
+        expect(self.options.rough or max(waits) <= 5 * REFRESH_S, say)
+        return say
+
+    def case_powers_in_turns_are_those_of_a_profile(self):
+        work = [WORK[0], WORK[1], WORK[4]]
+        alone = os.path.join(self.folder, "alone.db")
+        for i, w in enumerate(work):
+            subprocess.run(
+                [HESHARE, "fair", "profile", "--tenant", "t%d" % i, "--store", alone, "--"]
+                + [CLIENT, *w, "--for", "1000"],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        self.serve("--no-clocks")
+        tenants = [self.tenant(self.arbiter, "t%d" % i, w) for i, w in enumerate(work)]
+        await_that("powers of all", lambda: len(self.arbiter.measured()) == len(tenants))
+        self.arbiter.end()
+        exact, got = powers(alone), powers(os.path.join(self.folder, "store.db"))
+        off = [got[t] / exact[t] - 1 for t in sorted(exact)]
+        say = "powers %s W, off by %s %%" % (
+            " ".join("%.1f" % exact[t] for t in sorted(exact)),
+            " ".join("%.2f" % (100 * x) for x in off),
+        )
+        expect(len(off) == len(work) and max(map(abs, off)) < self.near(0.03), say)
+        return say
+
     def case_an_idle_tenant_leaves_the_gpu_to_others(self):
         self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
         idle = self.tenant(
@@ -344,7 +418,7 @@ class Cases:
         return say
 
     def case_tenants_that_are_killed_stop_nobody(self):
-        self.serve("--policy", "time", "--profile-for", "0", "--no-clocks", "--patience", "1")
+        self.serve("--policy", "time", "--no-clocks", "--patience", "1")
         stays = self.tenant(self.arbiter, "stays", WORK[3])
         kills = max(4, int(self.options.seconds))
         for i in range(kills):
@@ -458,10 +532,10 @@ class Cases:
         return sums.pop().strip() + " ten times"
 
 
-def enter_lab():
+def enter_lab(gpu):
     """The same command in a lab with one GPU. @return exit status"""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="ascii") as fleet:
-        fleet.write("name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n")
+        fleet.write("name: one\nnodes:\n  - name: a\n    gpus: [ { type: %s, count: 1 } ]\n" % gpu)
         fleet.flush()
         return subprocess.call([LAB, "--fleet", fleet.name, "--", sys.executable, *sys.argv])
 
@@ -478,11 +552,16 @@ def main():
         help="on a busy machine: the GPU may be idle, and other bounds are wider too",
     )
     p.add_argument("--seed", type=int, default=1)
+    p.add_argument(
+        "--gpu",
+        default="T4",
+        help="type of the lab's GPU; H100-SXM reports a mean power of one second",
+    )
     p.add_argument("cases", nargs="*", metavar="CASE", help="part of its name; without it, all")
     o = p.parse_args()
     if "HESHARE_LAB" not in os.environ:
         enter_namespace()
-        return enter_lab()
+        return enter_lab(o.gpu)
     cases = Cases(o)
     names = [
         n
