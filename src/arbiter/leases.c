@@ -81,12 +81,14 @@ static uint64_t charge_least(uint64_t held)
 	return held - (slack < SLACK_NS ? slack : SLACK_NS);
 }
 
-/* @return how much of @used a long turn does not charge, but lends */
-static uint64_t lease_loan(const struct lease *l, uint64_t used)
+/* @return how much of @used is lent: of a long turn, or of one whose slice has become shorter, what
+ * is beyond the slice */
+static uint64_t lease_lent(const struct gpu *g, uint64_t used)
 {
-	const uint64_t turn = used < l->slice_ns ? used : l->slice_ns;
+	const uint64_t slice_ns = tenant_slice_ns(g->tenants, lease_tenant(g)),
+		       turn = used < g->lease.slice_ns ? used : g->lease.slice_ns;
 
-	return l->turn_ns && turn > l->turn_ns ? turn - l->turn_ns : 0;
+	return turn > slice_ns ? turn - slice_ns : 0;
 }
 
 /* Charge @used of the lease, minus earlier charges. */
@@ -101,10 +103,13 @@ static void lease_charge(struct gpu *g, uint64_t used, uint64_t now)
 		return;
 	more = used - l->accounted_ns;
 	more = more < HES_FAIR_MAX_NS ? more : HES_FAIR_MAX_NS;
-	lent = lease_loan(l, l->accounted_ns + more) - lease_loan(l, l->accounted_ns);
+	lent = lease_lent(g, l->accounted_ns + more);
+	lent = lent > l->lent_ns ? lent - l->lent_ns : 0;
+	lent = lent < more ? lent : more;
 	joules = power_watts(&t->power) * (double)more * 1e-9;
 	hes_fair_queue_charge(gpu_queue(g), t->queue, more - lent, joules, NULL);
 	l->accounted_ns = used;
+	l->lent_ns += lent;
 	g->used_ns += more;
 	sums_add_time(&t->sums, more, now);
 	sums_add_energy(&t->sums, joules, now);
@@ -132,12 +137,10 @@ static void lease_end(struct gpu *g, uint64_t used, enum fair_tenant_state state
 	struct lease *l = &g->lease;
 	struct tenant *t = lease_tenant(g);
 	struct reading r;
-	uint64_t lent;
 
 	lease_charge(g, used, now);
-	lent = lease_loan(l, l->accounted_ns);
-	if (lent)
-		loan_give(&g->long_turns, t, lent, l->turn_ns, now);
+	if (l->lent_ns)
+		loan_give(&g->long_turns, t, l->lent_ns, now);
 	if (readings_end(&g->readings, &r))
 		lease_measured(g, &r, now);
 	if (!l->measured)
@@ -350,10 +353,8 @@ static void lease_length(struct gpu *g, struct tenant *t, uint64_t slice_ns, boo
 	struct lease *l = &g->lease;
 
 	l->slice_ns = slice_ns;
-	if (loan_pay(&g->long_turns, t, &l->slice_ns, now) || !measure)
-		return;
-	l->slice_ns = long_turn_ns(&g->long_turns, t, slice_ns, now);
-	l->turn_ns = l->slice_ns > slice_ns ? slice_ns : 0;
+	if (!loan_pay(&g->long_turns, t, &l->slice_ns, now) && measure)
+		l->slice_ns = long_turn_ns(&g->long_turns, t, slice_ns, now);
 }
 
 static void lease_grant(struct gpu *g, uint32_t id, uint64_t slice_ns, uint64_t now)

@@ -31,7 +31,7 @@ struct lease {
 	uint64_t slice_ns;     /* 0: no end */
 	uint64_t stopped_ns;   /* 0: no STOP was sent */
 	uint64_t accounted_ns; /* of it, charged and in the sums */
-	uint64_t turn_ns;      /* of a long turn: its slice; 0: it is none */
+	uint64_t lent_ns;      /* of it, not charged, but to be paid back */
 	bool prepared, measured;
 };
 

@@ -110,13 +110,21 @@ uint32_t long_turn_next(struct long_turns *lt)
 	return NONE;
 }
 
-void loan_give(struct long_turns *lt, struct tenant *t, uint64_t ns, uint64_t slice_ns,
-	       uint64_t now)
+static uint64_t loan_left(const struct loan *o, uint64_t now)
 {
-	const double turns = (double)ns / (double)slice_ns * SHORT_PART / (SHORT_PART - 1.0);
+	return now >= o->until_ns ? 0
+				  : (uint64_t)((double)o->ns * (double)(o->until_ns - now) /
+					       (double)(o->until_ns - o->from_ns));
+}
 
-	t->loan = (struct loan){ ns, now, now + (uint64_t)(turns * (double)interval_ns(lt)) };
-	lt->after_ns = t->loan.until_ns;
+void loan_give(struct long_turns *lt, struct tenant *t, uint64_t ns, uint64_t now)
+{
+	const uint64_t sum = ns + loan_left(&t->loan, now);
+	const double turns = (double)sum / (double)tenant_slice_ns(lt->tenants, t);
+	const double pays_ns = turns * (double)interval_ns(lt) * SHORT_PART / (SHORT_PART - 1.0);
+
+	t->loan = (struct loan){ sum, now, now + (uint64_t)pays_ns };
+	lt->after_ns = t->loan.until_ns > lt->after_ns ? t->loan.until_ns : lt->after_ns;
 }
 
 static void loan_charge(const struct long_turns *lt, const struct tenant *t, uint64_t ns)
@@ -137,11 +145,6 @@ bool loan_pay(const struct long_turns *lt, const struct tenant *t, uint64_t *sli
 
 void loan_end(const struct long_turns *lt, struct tenant *t, uint64_t now)
 {
-	const struct loan *o = &t->loan;
-
-	if (now < o->until_ns)
-		loan_charge(lt, t,
-			    (uint64_t)((double)o->ns * (double)(o->until_ns - now) /
-				       (double)(o->until_ns - o->from_ns)));
+	loan_charge(lt, t, loan_left(&t->loan, now));
 	t->loan.until_ns = 0;
 }

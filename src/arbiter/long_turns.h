@@ -6,7 +6,8 @@
  * longer than that, or than two intervals, whichever is longer. After it, those that waited have
  * their turns in the order in which they came; so a tenant's first turn is not long.
  *
- * The time beyond the slice is a loan. Until it is paid back the tenant's turns are short, a part
+ * The time beyond the slice is a loan; so is that of a turn whose slice became shorter, because
+ * others came, while it lasted. Until it is paid back the tenant's turns are short, a part
  * of its slice, and charged as whole ones; no other tenant of the GPU has a long turn meanwhile. So
  * others lack no more than one loan at a time.
  */
@@ -34,9 +35,8 @@ uint64_t long_turn_ns(struct long_turns *lt, struct tenant *t, uint64_t slice_ns
 /** @return the tenant that is next in the round after a long turn; NONE: the queue says who is */
 uint32_t long_turn_next(struct long_turns *lt);
 
-/** A long turn has ended, @ns beyond a slice. */
-void loan_give(struct long_turns *lt, struct tenant *t, uint64_t ns, uint64_t slice_ns,
-	       uint64_t now);
+/** A turn has ended, @ns beyond a slice. */
+void loan_give(struct long_turns *lt, struct tenant *t, uint64_t ns, uint64_t now);
 /** @return whether the tenant pays a loan back now: its turn is charged, and how long it may be is
  * in @slice_ns */
 bool loan_pay(const struct long_turns *lt, const struct tenant *t, uint64_t *slice_ns,
