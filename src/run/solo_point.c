@@ -429,7 +429,7 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 		out->time_se = n > 1 ? steady_se(us, n) : NAN;
 		if (t->job->whole_run && !whole)
 			run_s = (isnan(out->start_s) ? 0 : out->start_s) +
-				(double)t->progress.iterations * iteration_us * 1e-6;
+				(double)t->record.iterations * iteration_us * 1e-6;
 		if (t->job->whole_run)
 			out->iteration_us =
 				fmax(run_s - (isnan(out->start_s) ? 0 : out->start_s), 0) * 1e6;

@@ -52,6 +52,15 @@ joules_sum() {
 	[ "$(sqlite3 store.db 'SELECT experiments FROM runs WHERE id = 2')" = 0 ]
 }
 
+@test "a job without iterations is tried at clocks, and the next run knows it" {
+	printf 'command\n"vgpu-task --workload resnet50 --batch 16 --iterations 40000 --every 10"\n' >whole.csv
+	run -0 --separate-stderr lab heshare run whole.csv --json
+	[[ "$stderr" != *"is not kept"* ]]
+	[ "$(sqlite3 store.db 'SELECT count(DISTINCT clock_mhz) > 1 FROM points')" = 1 ]
+	run -0 lab heshare run whole.csv
+	[[ "$output" == *"1 measured"* ]]
+}
+
 @test "--explore 0, clocks that cannot be set, a job without progress: nothing is tried, the report says so" {
 	script mine 20000 --workload resnet50 --batch 64 --every 1
 	run -0 --separate-stderr lab heshare run mine.csv --explore 0 --json
