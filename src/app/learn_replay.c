@@ -285,14 +285,6 @@ static struct learn_alone alone_of(const struct learn_clocks *c, uint32_t clock_
 				     .power_w = best->joules / best->seconds };
 }
 
-/* What gained costs nothing here, and pays for nothing. */
-static void pay(struct learn_replay *l, enum learn_what what, struct learn_cost cost)
-{
-	cost.seconds = fmax(cost.seconds, 0);
-	cost.joules = fmax(cost.joules, 0);
-	learn_pay(&l->account, what, &cost);
-}
-
 /* A window at a clock that is not the best so far, or one without the set that ran before. */
 static void pay_alone(struct learn_replay *l, uint32_t gpu, const struct learn_clocks *c,
 		      const struct learn_window *w, bool co_runners)
@@ -305,10 +297,10 @@ static void pay_alone(struct learn_replay *l, uint32_t gpu, const struct learn_c
 	if (co_runners && !c->n) {
 		cost = (struct learn_cost){ .iterations = w->members[0].rate * w->seconds,
 					    .seconds = work > 1 ? w->seconds * (work - 1) : 0 };
-		pay(l, LEARN_OF_NEWCOMER, cost);
+		learn_pay(&l->account, LEARN_OF_NEWCOMER, &cost);
 	} else if (!co_runners && best && w->clock_mhz != best) {
 		cost = learn_cost_of(w, &otherwise);
-		pay(l, LEARN_OF_CLOCK, cost);
+		learn_pay(&l->account, LEARN_OF_CLOCK, &cost);
 	}
 }
 
@@ -391,7 +383,7 @@ static void saw_set(struct learn_replay *l, const struct hes_sim_window *w,
 	g->work = g->verdict == LEARN_SEPARATE ? 0 : 1 / gain.time;
 	cost = learn_cost_of(m, alone);
 	if (strange || g->verdict == LEARN_SEPARATE)
-		pay(l, LEARN_OF_SET, cost);
+		learn_pay(&l->account, LEARN_OF_SET, &cost);
 }
 
 int learn_replay_saw(void *ctx, const struct hes_sim_window *w, struct hes_err *err)

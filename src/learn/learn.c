@@ -265,11 +265,12 @@ void learn_pay(struct learn_account *a, enum learn_what what, const struct learn
 	struct learn_cost *sum = &a->cost[what];
 
 	a->n[what]++;
-	sum->seconds += c->seconds;
+	/* What one experiment gains pays for no other. */
+	sum->seconds += fmax(c->seconds, 0);
 	sum->iterations += c->iterations;
 	/* Joules that were not measured are not in the sum. */
 	if (isfinite(c->joules))
-		sum->joules += c->joules;
+		sum->joules += fmax(c->joules, 0);
 }
 
 struct learn_cost learn_paid(const struct learn_account *a)

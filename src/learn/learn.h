@@ -147,6 +147,7 @@ struct learn_account {
 	struct learn_cost cost[LEARN_WHATS];
 };
 
+/** Book an experiment. A gain counts as nothing: the budget does not grow by it. */
 void learn_pay(struct learn_account *a, enum learn_what what, const struct learn_cost *c);
 /** All experiments together. */
 struct learn_cost learn_paid(const struct learn_account *a);

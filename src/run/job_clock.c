@@ -124,6 +124,7 @@ static void job_clock_saw(struct run_learner *l, struct learn_clocks *c, struct 
 	w->clock_mhz = hes_gpu_type_clock(t->gpu->planned->type, w->clock_mhz);
 	if (w->clock_mhz == t->clock.trying_mhz) {
 		cost = learn_cost_of(w, &alone);
+		cost.iterations = t->progress.known ? cost.iterations : 0;
 		run_learner_pay(l, LEARN_OF_CLOCK, &cost, t->gpu);
 	}
 	learn_clocks_saw(c, w);

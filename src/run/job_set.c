@@ -59,8 +59,7 @@ static bool set_shows_work(const struct run_gpu *g, int64_t now)
 static void set_leave(struct run_job_sets *s, struct run_gpu *g, enum run_set_state state,
 		      const char *why)
 {
-	if (g->n_held)
-		run_release_all(s->holder, g, why);
+	run_release_all(s->holder, g, why);
 	g->set.state = state;
 }
 
@@ -199,6 +198,10 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	if (verdict == LEARN_UNCLEAR && w.seconds < UNCLEAR_S)
 		return;
 	cost = learn_cost_of(&w, own);
+	cost.iterations = 0; /* launches are none */
+	for (uint32_t i = 0; i < w.n; i++)
+		if (g->running[i]->progress.known)
+			cost.iterations += w.members[i].rate * w.seconds;
 	if (g->set.invited || verdict == LEARN_SEPARATE)
 		run_learner_pay(l, LEARN_OF_SET, &cost, g);
 	set_note(s, g, &gain, verdict == LEARN_SEPARATE ? "separated" : "they stay together");
@@ -358,6 +361,14 @@ static void set_invite(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	}
 }
 
+static bool set_is_wanted(const struct run_gpu *g)
+{
+	for (uint32_t i = 0; i < g->n_running; i++)
+		if (g->running[i]->hold.wanted_us)
+			return true;
+	return false;
+}
+
 /* Sets that are planned, or of unknown jobs, are judged in runs of a jobs file only. */
 static void set_step(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
@@ -367,6 +378,8 @@ static void set_step(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		set_measure(s, g, now);
 	else if (g->set.state == RUN_SET_WATCHED)
 		set_watch(s, g, now);
+	else if (g->set.state == RUN_SET_SEPARATE && !g->n_held && !set_is_wanted(g))
+		g->set.state = RUN_SET_KEPT; /* its co-runners stalled, or it could not be held */
 	else if (g->set.state == RUN_SET_NONE || g->set.state == RUN_SET_KEPT)
 		set_invite(s, g, now);
 }
@@ -387,10 +400,14 @@ void run_learn_set(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 
 	if (!floor && g->set.state == RUN_SET_FLOOR)
 		set_leave(s, g, RUN_SET_NEW, "no job has a floor there any more");
-	if (g->lost || (!floor && (!s->learner->prefer || !q->replan || q->waiting_stay)))
+	if (g->lost)
 		return;
-	if (changed && g->n_held && !floor)
+	if (changed && (!floor || g->set.state == RUN_SET_ALONE))
 		run_release_all(s->holder, g, "its co-runners have changed");
+	if (!floor && (!s->learner->prefer || !q->replan || q->waiting_stay)) {
+		g->set.state = RUN_SET_NONE;
+		return;
+	}
 	if (changed)
 		set_begin(g, now);
 	if (floor && g->set.state != RUN_SET_ALONE)

@@ -211,9 +211,10 @@ TEST(experiments_cost_at_most_their_part_of_the_work)
 	assert_false(learn_may(&a, 4.1));
 	assert_near(learn_paid(&a).joules, 300, 0);
 	assert_near(learn_paid(&a).iterations, 42, 0);
-	/* What gained pays for more. */
+	/* What gained costs nothing, and pays for nothing. */
 	learn_pay(&a, LEARN_OF_SET, &(struct learn_cost){ -10, -100, 5 });
-	assert_true(learn_may(&a, 14));
+	assert_true(learn_may(&a, 4));
+	assert_false(learn_may(&a, 4.1));
 }
 
 int main(void)
