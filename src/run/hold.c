@@ -138,6 +138,8 @@ int run_hold(struct run_holder *h, struct run_task *t, const char *why, struct h
 	if (task_state(t) != TASK_RUNNING || t->ending != ENDING_OWN || t->gpu->trial.open ||
 	    h->stop->signals)
 		return hes_fail(err, -EBUSY, "job %s does not run, or is to end", t->job->id);
+	if (t->job->has_deadline)
+		return hes_fail(err, -EPERM, "job %s has a deadline", t->job->id);
 	rc = hes_journal_may_hold(h->log->journal, t->job->workload, &may, err);
 	if (rc)
 		return rc;

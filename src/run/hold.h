@@ -27,7 +27,7 @@ struct run_holder {
  * Request that a task that runs is held: within a second.
  * @param why  a clause: "it slows job b down"
  * @return 0, also if it is held or requested already; -EBUSY it does not run, or it ends; -EPERM
- * its co-runners stalled when its workload was held
+ * it has a deadline, or its co-runners stalled when its workload was held
  */
 int run_hold(struct run_holder *h, struct run_task *t, const char *why, struct hes_err *err);
 /** Let a held task go on, or withdraw the request. Harmless if there is neither. */

@@ -9,8 +9,9 @@
 
 #include "run/job_floor.h"
 
-#define LOOK_S    3  /* of a job whose lines have their time */
-#define LOOK_LONG 10 /* of others */
+#define LOOK_S    3        /* of a job whose lines have their time */
+#define LOOK_LONG 10       /* of others, and of one that prints nothing more */
+#define AGAIN_US  30000000 /* first wait, after which a held job is tried again */
 
 bool run_has_floor(const struct run_gpu *g)
 {
@@ -20,8 +21,21 @@ bool run_has_floor(const struct run_gpu *g)
 	return false;
 }
 
+/* At most so fast since the last look, if the next two lines come now. */
+static double floor_at_most(const struct run_task *t, int64_t now)
+{
+	const struct run_floor *f = &t->floor;
+	const struct hes_progress *p = &t->progress;
+	const int64_t from_us = f->from_us > f->segment_us ? f->from_us : f->segment_us;
+	const double took_s = (double)(now - from_us) * 1e-6;
+
+	return took_s < LOOK_LONG || !p->step
+		       ? INFINITY
+		       : (double)(p->iterations - f->from + 2 * p->step) / took_s;
+}
+
 /* Its speed since the last look, as a part of its speed alone. @return false: not long enough */
-static bool floor_look(struct run_learner *l, struct run_task *t, double *part)
+static bool floor_look(struct run_learner *l, struct run_task *t, int64_t now, double *part)
 {
 	const struct hes_progress *p = &t->progress;
 	const int64_t segment_us = t->gpu->energy.now.start_us;
@@ -34,16 +48,24 @@ static bool floor_look(struct run_learner *l, struct run_task *t, double *part)
 	if (!p->known || !run_learner_own(l, t, &own))
 		return false;
 	if (f->segment_us == segment_us && p->iterations >= f->from &&
-	    took_s < (isnan(p->seconds) ? LOOK_LONG : LOOK_S))
-		return false;
+	    took_s < (isnan(p->seconds) ? LOOK_LONG : LOOK_S)) {
+		*part = floor_at_most(t, now) / own.rate;
+		return *part < t->job->keep;
+	}
 	*part = (double)(p->iterations - f->from) / took_s / own.rate;
 	if (f->segment_us != segment_us || p->iterations < f->from)
 		*part = INFINITY;
 	*f = (struct run_floor){ .from = p->iterations,
 				 .from_s = p->seconds,
 				 .from_us = t->progress_us,
-				 .segment_us = segment_us };
+				 .segment_us = segment_us,
+				 .given_up = f->given_up };
 	return true;
+}
+
+static bool floor_may_hold(const struct run_task *t)
+{
+	return !(t->job->keep > 0) && !t->job->has_deadline && !t->hold.wanted_us;
 }
 
 static struct run_task *newest_without_floor(const struct run_gpu *g)
@@ -53,7 +75,7 @@ static struct run_task *newest_without_floor(const struct run_gpu *g)
 	for (uint32_t i = 0; i < g->n_running; i++) {
 		struct run_task *t = g->running[i];
 
-		if (!(t->job->keep > 0) && !t->hold.wanted_us &&
+		if (floor_may_hold(t) &&
 		    (!newest || t->attempt.started_us >= newest->attempt.started_us))
 			newest = t;
 	}
@@ -65,11 +87,12 @@ static uint32_t count_without_floor(const struct run_gpu *g)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < g->n_running; i++)
-		n += !(g->running[i]->job->keep > 0) && !g->running[i]->hold.wanted_us;
+		n += floor_may_hold(g->running[i]);
 	return n;
 }
 
-static void floor_hold(struct run_learner *l, struct run_holder *h, struct run_gpu *g,
+/* @return whether one is to be held */
+static bool floor_hold(struct run_learner *l, struct run_holder *h, struct run_gpu *g,
 		       const struct run_task *below, double part)
 {
 	struct run_task *t = newest_without_floor(g);
@@ -77,16 +100,17 @@ static void floor_hold(struct run_learner *l, struct run_holder *h, struct run_g
 	struct hes_err err;
 
 	if (!t)
-		return;
+		return false;
 	snprintf(why, sizeof(why), "job %.60s has %.2f of its speed alone, and is to keep %.2f",
 		 below->job->id, part, below->job->keep);
 	if (run_hold(h, t, why, &err)) {
 		run_tell(l->log, "%s: %s", run_gpu_name(g), err.msg);
-		return;
+		return false;
 	}
 	run_learner_note(l, run_gpu_name(g), below->job->id,
 			 "had %.2f of its speed alone, below its floor of %.2f: job %s is held",
 			 part, below->job->keep, t->job->id);
+	return true;
 }
 
 struct run_task *run_floor_unknown(struct run_learner *l, const struct run_gpu *g)
@@ -95,25 +119,54 @@ struct run_task *run_floor_unknown(struct run_learner *l, const struct run_gpu *
 
 	for (uint32_t i = 0; i < g->n_running; i++)
 		if (g->running[i]->job->keep > 0 && g->running[i]->progress.known &&
+		    g->running[i]->floor.given_up != g->running[i]->attempt.id &&
 		    !run_learner_own(l, g->running[i], &own))
 			return g->running[i];
 	return NULL;
 }
 
-void run_keep_floor(struct run_learner *l, struct run_holder *h, struct run_gpu *g, bool changed)
+void run_floor_give_up(struct run_learner *l, struct run_task *t)
 {
+	if (t->floor.given_up == t->attempt.id)
+		return;
+	t->floor.given_up = t->attempt.id;
+	run_learner_note(l, run_gpu_name(t->gpu), t->job->id,
+			 "could not be measured alone: its floor of %.2f is not kept",
+			 t->job->keep);
+}
+
+/* One that is held goes on. */
+static void floor_try_again(struct run_holder *h, struct run_gpu *g, bool changed, int64_t now)
+{
+	struct run_set *s = &g->set;
+
+	s->wait_us = changed ? AGAIN_US : s->wait_us;
+	if (!g->n_held || (!changed && now < s->again_us))
+		return;
+	s->again_us = now + s->wait_us;
+	run_release(h, g->running[g->n_running],
+		    changed ? "its co-runners have changed" : "it is tried again");
+}
+
+void run_keep_floor(struct run_learner *l, struct run_holder *h, struct run_gpu *g, bool changed,
+		    int64_t now)
+{
+	bool held = false;
 	double part;
 
-	if (changed && g->n_held)
-		run_release(h, g->running[g->n_running], "its co-runners have changed");
+	floor_try_again(h, g, changed, now);
 	for (uint32_t i = 0; i < g->n_running; i++) {
 		struct run_task *t = g->running[i];
 
-		if (!(t->job->keep > 0) || !floor_look(l, t, &part) || part >= t->job->keep)
+		if (!(t->job->keep > 0) || !floor_look(l, t, now, &part) || part >= t->job->keep)
 			continue;
 		/* The further below, the more of them. */
 		for (double n = ceil((1 - part / t->job->keep) * count_without_floor(g)); n > 0;
 		     n--)
-			floor_hold(l, h, g, t, part);
+			held |= floor_hold(l, h, g, t, part);
 	}
+	if (!held)
+		return;
+	g->set.again_us = now + g->set.wait_us;
+	g->set.wait_us *= 2;
 }

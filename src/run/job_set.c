@@ -5,6 +5,7 @@
  * meanwhile. Then the set is watched. One that does worse than taking turns is separated: its
  * newest job is held until the others have ended.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -69,18 +70,23 @@ static void set_give_up(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	for (uint32_t i = 0; i < run_gpu_started(g); i++)
 		if (!run_learner_shows_work(g->running[i], now))
 			run_learner_mute(s->learner, g->running[i]);
+	if (g->set.state == RUN_SET_ALONE && g->set.alone->job->keep > 0)
+		run_floor_give_up(s->learner, g->set.alone);
 	set_leave(s, g, RUN_SET_KEPT, "one of them cannot be measured alone");
 }
 
 /* The member is alone, or will be: all others are requested to be held. */
-static void set_hold_others(struct run_job_sets *s, struct run_gpu *g, const struct run_task *t)
+static void set_hold_others(struct run_job_sets *s, struct run_gpu *g, struct run_task *t)
 {
 	char why[RUN_HOLD_WHY];
 	struct hes_err err;
+	int rc = 0;
 
 	snprintf(why, sizeof(why), "job %.60s is measured alone", t->job->id);
 	for (uint32_t i = 0; i < g->n_running; i++)
-		if (g->running[i] != t && run_hold(s->holder, g->running[i], why, &err)) {
+		if (g->running[i] != t && (rc = run_hold(s->holder, g->running[i], why, &err))) {
+			if (rc == -EPERM && t->job->keep > 0)
+				run_floor_give_up(s->learner, t);
 			set_leave(s, g, RUN_SET_KEPT, "it cannot be measured without co-runners");
 			return;
 		}
@@ -157,20 +163,53 @@ static void set_note(struct run_job_sets *s, const struct run_gpu *g, const stru
 			 names, 1 / gain->time, gain->energy, what);
 }
 
-/* The job that came last is held until the others have ended. */
+/* Whether jobs that are not to be held, but for @without, did worse together than in turns. */
+static bool set_is_refused(struct run_learner *l, const struct run_gpu *g,
+			   const struct run_task *without)
+{
+	uint32_t kinds[HES_MAX_SHARING], n = 0;
+
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		const struct run_task *t = g->running[i];
+		const long kind = t == without || t->hold.wanted_us ? -1 : run_learner_kind(l, t);
+
+		if (kind >= 0)
+			kinds[n++] = (uint32_t)kind;
+	}
+	return learn_is_refused(&l->refusals, 0, kinds, n);
+}
+
+/* The last job without a deadline: if there is one, without which the others may stay. */
+static struct run_task *set_last(struct run_learner *l, const struct run_gpu *g)
+{
+	struct run_task *last[2] = { NULL, NULL };
+
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		struct run_task *t = g->running[i];
+		struct run_task **at = &last[set_is_refused(l, g, t)];
+
+		if (!t->job->has_deadline && !t->hold.wanted_us &&
+		    (!*at || t->attempt.started_us >= (*at)->attempt.started_us))
+			*at = t;
+	}
+	return last[0] ? last[0] : last[1];
+}
+
+/* Jobs are held until others have ended: as many as leave no refused set. */
 static void set_separate(struct run_job_sets *s, struct run_gpu *g)
 {
-	struct run_task *last = g->running[0];
 	struct hes_err err;
 
-	for (uint32_t i = 1; i < g->n_running; i++)
-		if (g->running[i]->attempt.started_us >= last->attempt.started_us)
-			last = g->running[i];
 	g->set.state = RUN_SET_SEPARATE;
-	if (run_hold(s->holder, last, "it does worse with its co-runners than in turns", &err)) {
+	while (g->set.state == RUN_SET_SEPARATE && set_is_refused(s->learner, g, NULL)) {
+		struct run_task *t = set_last(s->learner, g);
+
+		if (t && !run_hold(s->holder, t, "it does worse with its co-runners than in turns",
+				   &err))
+			continue;
 		run_tell(s->learner->log, "%s: its jobs stay together: %s", run_gpu_name(g),
-			 err.msg);
-		g->set.state = RUN_SET_KEPT;
+			 t ? err.msg : "each has a deadline");
+		set_leave(s, g, RUN_SET_KEPT, "its jobs stay together");
 	}
 }
 
@@ -385,12 +424,13 @@ static void set_step(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 }
 
 /* A member with a floor must have been measured alone. */
-static void set_floor(struct run_job_sets *s, struct run_gpu *g, bool changed)
+static void set_floor(struct run_job_sets *s, struct run_gpu *g, bool changed, int64_t now)
 {
 	g->set.alone = run_floor_unknown(s->learner, g);
+	g->set.from_us = now;
 	g->set.state = g->set.alone ? RUN_SET_ALONE : RUN_SET_FLOOR;
 	if (!g->set.alone)
-		run_keep_floor(s->learner, s->holder, g, changed);
+		run_keep_floor(s->learner, s->holder, g, changed, now);
 }
 
 void run_learn_set(struct run_job_sets *s, struct run_gpu *g, int64_t now)
@@ -411,7 +451,7 @@ void run_learn_set(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	if (changed)
 		set_begin(g, now);
 	if (floor && g->set.state != RUN_SET_ALONE)
-		set_floor(s, g, changed);
+		set_floor(s, g, changed, now);
 	else
 		set_step(s, g, now);
 }

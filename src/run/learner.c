@@ -16,6 +16,7 @@
 #define BY_LINES     0.005    /* error of a rate by lines that have their time, or by launches */
 #define BY_LOOKS_S   1        /* of a time that is read with the progress */
 #define LINES_US     30000000 /* after which no line of progress is waited for */
+#define QUIET_LINES  5        /* so many are missing: the job stands still */
 #define KNOWN_CLOCKS 3        /* of a measured kind: planners know how it follows the clock */
 
 void run_learner_begin(struct run_learner *l)
@@ -225,6 +226,23 @@ bool run_learner_shows_work(const struct run_task *t, int64_t now)
 				     run_count_of(t, now).source == RUN_COUNT_LAUNCHES);
 }
 
+/* No line came for long: what it did, until now. */
+static bool member_is_quiet(struct run_learner *l, struct run_task *t, const struct run_rate *p,
+			    int64_t now, struct learn_member *out, double *s)
+{
+	const int64_t start_us = t->gpu->energy.now.start_us;
+	const int64_t from_us = t->progress_us > start_us ? t->progress_us : start_us;
+	struct learn_alone own;
+
+	if (!t->progress.known || !t->progress.step || !run_learner_own(l, t, &own) ||
+	    (double)(now - from_us) * 1e-6 * own.rate < (double)(QUIET_LINES * t->progress.step))
+		return false;
+	*s = (double)(now - start_us) * 1e-6;
+	out->rate = p->seen ? (double)(p->last - p->first) / *s : 0;
+	out->rate_se = BY_LINES;
+	return true;
+}
+
 static bool member_saw(const struct run_rate *p, int64_t now, struct learn_member *out, double *s)
 {
 	const struct run_count to = run_count_of(p->task, now);
@@ -257,7 +275,9 @@ bool run_learner_window(struct run_learner *l, struct run_gpu *g, struct learn_w
 				      .seconds = now->seconds,
 				      .n = now->n };
 	for (uint32_t i = 0; i < now->n; i++) {
-		if (!member_saw(&now->rates[i], now_us, &out->members[i], &seconds))
+		if (!member_is_quiet(l, g->running[i], &now->rates[i], now_us, &out->members[i],
+				     &seconds) &&
+		    !member_saw(&now->rates[i], now_us, &out->members[i], &seconds))
 			return false;
 		out->seconds = fmin(out->seconds, seconds);
 	}

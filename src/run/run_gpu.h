@@ -118,6 +118,7 @@ struct run_set {
 	struct run_task *alone;
 	int64_t attempts[HES_MAX_SHARING];
 	int64_t from_us;
+	int64_t again_us, wait_us; /* job_floor.c: when a held job is tried again, and the wait */
 };
 
 struct run_gpu {

@@ -90,6 +90,7 @@ struct run_floor {
 	uint64_t from; /* iterations */
 	double from_s; /* by its lines; NaN: they have no time */
 	int64_t from_us, segment_us;
+	int64_t given_up; /* the attempt that could not be measured alone; 0: none */
 };
 
 struct run_task {
