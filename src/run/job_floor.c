@@ -140,7 +140,7 @@ static void floor_try_again(struct run_holder *h, struct run_gpu *g, bool change
 {
 	struct run_set *s = &g->set;
 
-	s->wait_us = changed ? AGAIN_US : s->wait_us;
+	s->wait_us = changed || !s->wait_us ? AGAIN_US : s->wait_us;
 	if (!g->n_held || (!changed && now < s->again_us))
 		return;
 	s->again_us = now + s->wait_us;
