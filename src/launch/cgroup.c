@@ -223,23 +223,6 @@ static long list_one(int folder, pid_t **pids, long n)
 	return n;
 }
 
-long hes_cgroup_list(const char *folder, pid_t **out)
-{
-	int fd = open_jobs(folder);
-	pid_t *pids = NULL;
-	long n;
-
-	if (fd < 0)
-		return -ENOENT;
-	n = list_one(fd, &pids, 0);
-	close(fd);
-	if (n < 0)
-		free(pids);
-	else
-		*out = pids;
-	return n;
-}
-
 /* As list_one, with the cgroups below. */
 static long list_all(int folder, pid_t **pids, long n, int depth)
 {
@@ -269,20 +252,39 @@ static long list_all(int folder, pid_t **pids, long n, int depth)
 	return n;
 }
 
-/* Write "1" into a file of a cgroup that has only processes of its job. @return 0, also if it is
+long hes_cgroup_list(const char *folder, pid_t **out)
+{
+	int fd = open_jobs(folder);
+	pid_t *pids = NULL;
+	long n;
+
+	if (fd < 0)
+		return -ENOENT;
+	n = list_all(fd, &pids, 0, DEPTH);
+	close(fd);
+	if (n < 0)
+		free(pids);
+	else
+		*out = pids;
+	return n;
+}
+
+/* Write "1" into a file of a cgroup that has only processes of its job. @return 0; -ESRCH it is
  * empty; -EPERM; -errno */
 static int act_on_jobs(int folder, const char *file)
 {
 	struct hes_undo_facts facts;
 	pid_t *pids = NULL;
 	long n;
-	int rc = 0;
+	int rc;
 
 	hes_undo_facts_get(&facts, -1);
 	n = list_all(folder, &pids, 0, DEPTH);
-	if (n > 0 && !hes_cgroup_may_be_killed(pids, (size_t)n, &facts))
+	if (n <= 0)
+		rc = n ? (int)n : -ESRCH;
+	else if (!hes_cgroup_may_be_killed(pids, (size_t)n, &facts))
 		rc = -EPERM;
-	else if (n > 0)
+	else
 		rc = write_to(folder, file, "1");
 	free(pids);
 	return rc;

@@ -26,7 +26,7 @@ bool hes_cgroup_has_memory(const char *folder, double part);
 /** Remove empty cgroups of programs that have ended: one killed before it registered its cgroup
  * leaves it behind. */
 void hes_cgroup_sweep(void);
-/** List its processes; free() them. @return how many; -errno */
+/** List the processes in it and below it; free() them. @return how many; -errno */
 long hes_cgroup_list(const char *folder, pid_t **out);
 /**
  * Kill all processes in it and below it. Harmless if it is gone.
@@ -36,7 +36,8 @@ int hes_cgroup_kill(const char *folder);
 /**
  * Freeze all processes in it and below it, or let them go on. Waits a moment until they stand
  * still; one that waits in the driver stops later.
- * @return 0; -ENOENT it is gone; -EPERM as hes_cgroup_kill(); -errno it cannot be frozen
+ * @return 0; -ENOENT it is gone; -ESRCH to freeze: it is empty; -EPERM as hes_cgroup_kill(); -errno
+ * it cannot be frozen
  */
 int hes_cgroup_freeze(const char *folder, bool frozen);
 /** Remove it and the cgroups below; all must be empty. */

@@ -111,7 +111,7 @@ int hes_guard_fork(struct hes_guard *g, const struct hes_launch *l, struct hes_c
 		   struct hes_err *err);
 /** hes_child_go(); unregistered if it fails. */
 int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err);
-/** hes_child_stop(), registered. @return 0; as hes_guard_register(): the job goes on */
+/** hes_child_stop(), registered. @return 0; as hes_guard_register(), or -errno: the job goes on */
 int hes_guard_stop(struct hes_guard *g, const struct hes_child *c, struct hes_err *err);
 /** hes_child_continue(), then unregistered. The job goes on whatever is returned. */
 int hes_guard_continue(struct hes_guard *g, const struct hes_child *c, struct hes_err *err);

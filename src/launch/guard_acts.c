@@ -155,9 +155,14 @@ int hes_guard_stop(struct hes_guard *g, const struct hes_child *c, struct hes_er
 
 	job_entry(&entry, HES_UNDO_HOLD, c);
 	rc = hes_guard_register(g, &entry, err);
+	if (rc)
+		return rc;
+	rc = hes_child_stop(c);
 	if (!rc)
-		hes_child_stop(c);
-	return rc;
+		return 0;
+	/* Some of its processes may be stopped. */
+	hes_guard_continue(g, c, NULL);
+	return hes_fail(err, rc, "processes of the job cannot be stopped: %s", strerror(-rc));
 }
 
 int hes_guard_continue(struct hes_guard *g, const struct hes_child *c, struct hes_err *err)

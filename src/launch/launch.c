@@ -203,20 +203,49 @@ void hes_child_terminate(const struct hes_child *c)
 		kill(-c->id.pid, SIGTERM);
 }
 
-void hes_child_stop(const struct hes_child *c)
+/* Whether a member of the job is not in its cgroup: it was moved. */
+static bool some_left_cgroup(const struct hes_member_rule *rule)
+{
+	struct hes_member *m = NULL;
+	pid_t *in = NULL;
+	long found = hes_members_find(rule, 1, &m), n = hes_cgroup_list(rule->cgroup, &in);
+	bool left = found < 0 || n < 0;
+
+	for (long i = 0; i < found && !left; i++) {
+		long k = 0;
+
+		while (k < n && in[k] != m[i].id.pid)
+			k++;
+		left = k == n;
+	}
+	free(m);
+	free(in);
+	return left;
+}
+
+int hes_child_stop(const struct hes_child *c)
 {
 	struct hes_member_rule rule = hes_child_rule(c);
 
-	if (c->id.pid && hes_cgroup_freeze(c->cgroup, true))
-		hes_members_stop(&rule, 1);
+	if (!c->id.pid)
+		return -ESRCH;
+	if (!hes_cgroup_freeze(c->cgroup, true)) {
+		if (!some_left_cgroup(&rule))
+			return 0;
+		hes_cgroup_freeze(c->cgroup, false);
+	}
+	return hes_members_stop(&rule, 1);
 }
 
 void hes_child_continue(const struct hes_child *c)
 {
 	struct hes_member_rule rule = hes_child_rule(c);
 
-	if (c->id.pid && hes_cgroup_freeze(c->cgroup, false))
+	/* It may be stopped in both ways, and its cgroup may have changed since. */
+	if (c->id.pid) {
 		hes_members_continue(&rule, 1);
+		hes_cgroup_freeze(c->cgroup, false);
+	}
 }
 
 /* Let the MPS daemon end the work of those processes of the job that are its clients. */

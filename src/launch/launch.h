@@ -93,9 +93,10 @@ int hes_child_go(struct hes_child *c, struct hes_err *err);
  */
 int hes_child_reap(struct hes_child *c, struct hes_child_end *out);
 
-/** Stop all its processes, also those that it starts meanwhile: its cgroup is frozen; without one
- * they get SIGSTOP. A job that is stopped ends like any other: by SIGKILL. */
-void hes_child_stop(const struct hes_child *c);
+/** Stop all its processes, also those that it starts meanwhile: its cgroup is frozen. Where that
+ * does not stop all of them, they get SIGSTOP. A job that is stopped ends like any other: by
+ * SIGKILL. @return 0; -ESRCH @c is no job; -errno some may run, and some may be stopped */
+int hes_child_stop(const struct hes_child *c);
 /** Let a stopped job go on. */
 void hes_child_continue(const struct hes_child *c);
 

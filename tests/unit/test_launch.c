@@ -375,6 +375,22 @@ static bool cgroup_is_frozen(const char *cgroup)
 	return strstr(text, "frozen 1") != NULL;
 }
 
+/* Move a process to our own cgroup. */
+static void leave_cgroup(pid_t pid)
+{
+	char path[HES_CGROUP_MAX + 16];
+	size_t n;
+	FILE *f;
+
+	hes_cgroup_own(path);
+	n = strlen(path);
+	snprintf(path + n, sizeof(path) - n, "/cgroup.procs");
+	f = fopen(path, "we");
+	assert_non_null(f);
+	assert_true(fprintf(f, "%d", (int)pid) > 0);
+	assert_int_equal(fclose(f), 0);
+}
+
 /* By the freezer of its cgroup, where it has one, and by signals. */
 TEST_WITH(a_stopped_job_stands_still_with_its_descendants_goes_on_and_can_be_killed, set_up,
 	  tear_down)
@@ -389,13 +405,13 @@ TEST_WITH(a_stopped_job_stands_still_with_its_descendants_goes_on_and_can_be_kil
 	await_text(p->output, "there");
 	plain = c;
 	plain.cgroup[0] = '\0';
-	hes_child_stop(&plain);
+	assert_int_equal(hes_child_stop(&plain), 0);
 	while (count_in_state(&c, 'T') < 5)
 		guarded_sleep_ms(1);
-	hes_child_continue(&plain);
+	hes_child_continue(&c); /* also where its cgroup could not be frozen */
 	while (count_in_state(&c, 'T'))
 		guarded_sleep_ms(1);
-	hes_child_stop(&c);
+	assert_int_equal(hes_child_stop(&c), 0);
 	while (*c.cgroup && !cgroup_is_frozen(c.cgroup))
 		guarded_sleep_ms(1);
 	if (*c.cgroup)
@@ -403,7 +419,15 @@ TEST_WITH(a_stopped_job_stands_still_with_its_descendants_goes_on_and_can_be_kil
 	hes_child_continue(&c);
 	if (*c.cgroup)
 		assert_false(cgroup_is_frozen(c.cgroup));
-	hes_child_stop(&c);
+	if (*c.cgroup) {
+		leave_cgroup(c.id.pid);
+		assert_int_equal(hes_child_stop(&c), 0);
+		while (count_in_state(&c, 'T') < 5)
+			guarded_sleep_ms(1);
+		hes_child_continue(&c);
+	}
+	assert_int_equal(hes_child_stop(&(struct hes_child){ 0 }), -ESRCH);
+	assert_int_equal(hes_child_stop(&c), 0);
 	assert_true(hes_child_kill(&c, NULL) >= 4);
 	assert_int_equal(wait_for(&c).signal, SIGKILL);
 	assert_int_equal(guarded_count(p->dir), 0);
