@@ -226,6 +226,9 @@ void run_reap(struct run_children *c, struct run_task *t)
 	task_end(c->tasks, t);
 	if (!run_judge_alone(c->judge, t) && !g->trial.open)
 		trial_open(c, g);
+	/* Not the one of an experiment: the job may be tried again. */
+	if (t->clock.on)
+		t->place->clock_mhz = t->clock.planned_mhz;
 	task_leave(g, t);
 	run_segment_begin(c->meter, g);
 	t->record.iterations = t->progress.iterations;
