@@ -12,7 +12,7 @@
 #define WATCH_US      5000000  /* co-runners are watched for so long, */
 #define DRAIN_US      1000000  /* from this time on: until then work ends that began before */
 #define WATCH_LOOK_US 250000   /* between two looks at the activity of the GPU */
-#define EXPECTED      3        /* where so many events are expected in a watch, none is a stall */
+#define EXPECTED      5        /* where so many events are expected in a watch, none is a stall */
 #define START_US      30000000 /* a job that shows no work has started by then */
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -26,9 +26,9 @@ bool run_has_stalled(const struct run_watched *w)
 {
 	if (w->moved)
 		return false;
-	if (w->before_per_s * w->watched_s >= EXPECTED)
-		return true;
-	return w->at_work && w->has_activity && !w->active;
+	if (w->has_activity && w->active)
+		return false;
+	return w->before_per_s * w->watched_s >= EXPECTED || (w->at_work && w->has_activity);
 }
 
 /* Progress lines or launches a second. */
@@ -130,14 +130,19 @@ static bool workload_is_never_held(const struct run_holder *h, const struct run_
 
 int run_hold(struct run_holder *h, struct run_task *t, const char *why, struct hes_err *err)
 {
+	const char *cause;
 	bool may;
 	int rc;
 
 	if (task_state(t) == TASK_HELD)
 		return 0;
-	if (task_state(t) != TASK_RUNNING || t->ending != ENDING_OWN || t->gpu->trial.open ||
-	    h->stop->signals)
-		return hes_fail(err, -EBUSY, "job %s does not run, or is to end", t->job->id);
+	cause = task_state(t) != TASK_RUNNING ? "it does not run"
+		: t->ending != ENDING_OWN     ? "it is to end"
+		: t->gpu->trial.open          ? "a co-runner failed"
+		: h->stop->signals            ? "the run is to stop"
+					      : NULL;
+	if (cause)
+		return hes_fail(err, -EBUSY, "job %s cannot be held: %s", t->job->id, cause);
 	if (t->job->has_deadline)
 		return hes_fail(err, -EPERM, "job %s has a deadline", t->job->id);
 	rc = hes_journal_may_hold(h->log->journal, t->job->workload, &may, err);
