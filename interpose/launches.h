@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern _Atomic uint64_t *launches_count; /* NULL: nobody wants to know */
+extern _Atomic uint64_t *launches_count; /* NULL: launches are not counted */
 
 /** When the library is loaded. @return whether launches are counted */
 bool launches_open(void);

@@ -4,14 +4,8 @@
  *
  * The state of a task is private to run_task.c: other files read it by task_state() and change it
  * by the transitions below, each of which also changes the counts and the task's place in its
- * queue. A cell of this table is the state that follows; an empty one is refused, and the task
+ * queue. A cell of the table below is the state that follows; an empty one is refused, and the task
  * stays as it is.
- *
- *            fork    drop     begin    hold  release  stick  end    judge   settle          restore
- *   WAITING  FORKED                                                 JUDGED                  DONE,
- * EARLY FORKED           WAITING  RUNNING                               JUDGED RUNNING HELD STUCK
- * ENDED HELD                                     RUNNING STUCK ENDED ENDED JUDGED JUDGED WAITING,
- * DONE, FAILED, EARLY
  *
  * A held task is released before it is requested to end, and when its processes have ended.
  *
@@ -31,6 +25,20 @@
 #include "run/failure_rules.h"
 #include "run/run_clock.h"
 
+/* clang-format off */
+/*
+ *          fork    drop    begin    hold  release  stick  end    judge   settle  restore
+ *  WAITING FORKED                                                JUDGED          DONE, EARLY
+ *  FORKED          WAITING RUNNING                               JUDGED
+ *  RUNNING                          HELD           STUCK  ENDED
+ *  HELD                                   RUNNING  STUCK  ENDED
+ *  STUCK                                                  ENDED
+ *  ENDED                                                         JUDGED
+ *  JUDGED                                                                (*)
+ *
+ *  (*) WAITING, DONE, FAILED, EARLY
+ */
+/* clang-format on */
 enum task_state {
 	TASK_WAITING, /* in its GPU's queue */
 	TASK_FORKED,  /* its process is made and paused: nothing of the job runs */
