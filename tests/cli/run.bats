@@ -554,10 +554,10 @@ d.execute(\"COMMIT\")"; wait'
 
 @test "what was seen for long enough is learnt" {
 	together
-	jq '.jobs[] |= (.iterations = {"a": 120000, "c": 60000, "e": 90000}[.id])' three.json \
+	jq '.jobs[] |= (.iterations = {"a": 90000, "c": 10000, "e": 60000}[.id])' three.json \
 		>long.json
 	"$HESHARE" profile --modelled -o known --samples 10 --types A100-SXM-80
-	lab 50 heshare run long.json --profiles known/profiles.csv --json -c "$task"
+	lab 25 heshare run long.json --profiles known/profiles.csv --json -c "$task"
 	[ "$status" -eq 0 ]
 	jq -e '.samples >= 2' <<<"$output"
 	"$HESHARE" profiles export learnt
