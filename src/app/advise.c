@@ -12,6 +12,7 @@
 #include "app/catalogue.h"
 #include "app/known.h"
 #include "app/known_store.h"
+#include "base/root_sum.h"
 
 #define SHARE_STEP 5
 #define SIDE       1.645 /* standard errors to each side between which nine in ten lie */
@@ -211,8 +212,9 @@ static struct advice judge_predicted(const struct advising_row *r, struct hes_se
 
 	v.speed = (struct advice_value){ speed, base / e.iteration_high_us,
 					 fmin(base / e.iteration_low_us, fmax(1, speed)) };
-	v.power_w = (struct advice_value){ mw * 1e-3, (mw - hypot(mw - e.power_low_mw, off)) * 1e-3,
-					   (mw + hypot(e.power_high_mw - mw, off)) * 1e-3 };
+	v.power_w = (struct advice_value){ mw * 1e-3,
+					   (mw - hes_root_sum(mw - e.power_low_mw, off)) * 1e-3,
+					   (mw + hes_root_sum(e.power_high_mw - mw, off)) * 1e-3 };
 	v.energy = mw / r->whole.power_mw / speed;
 	return v;
 }
@@ -225,7 +227,7 @@ static struct advice judge_point(const struct advising_row *r, const struct hes_
 	struct advice v = { .source = ADVICE_MEASURED,
 			    .setting = { p->sm_pct, hes_gpu_type_clock(r->g, p->clock_mhz) } };
 
-	v.speed = value_within(speed, speed * hypot(error, r->task.time_se));
+	v.speed = value_within(speed, speed * hes_root_sum(error, r->task.time_se));
 	v.power_w = value_within(watts, watts * p->power_cv / root);
 	v.energy = p->power_mw / (double)r->task.power_mw / speed;
 	return v;

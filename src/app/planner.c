@@ -15,6 +15,7 @@
 #include "app/plan_request.h"
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/root_sum.h"
 
 #define STANDARD_ERRORS 1.64 /* of an interval that nine of ten values are in */
 
@@ -240,11 +241,11 @@ static double placement_error(const struct app_planner *p, const struct hes_jobs
 		return 0;
 	others = co_runners_of(p, jobs, g, q, of);
 	hes_predict(p->known.predictor, g, &solo, &s, &others, &e);
-	return hypot(fmax(e.iteration_high_us / e.iteration_us - 1,
-			  1 - e.iteration_low_us / e.iteration_us),
-		     STANDARD_ERRORS *
-			     app_known_of(&p->known, job->workload, job->batch_size, g->name)
-				     .time_error);
+	return hes_root_sum(fmax(e.iteration_high_us / e.iteration_us - 1,
+				 1 - e.iteration_low_us / e.iteration_us),
+			    STANDARD_ERRORS *
+				    app_known_of(&p->known, job->workload, job->batch_size, g->name)
+					    .time_error);
 }
 
 static void plan_errors(const struct app_planner *p, const struct hes_jobs *jobs,

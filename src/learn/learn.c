@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/root_sum.h"
+
 #define SURE 2 /* standard errors between "unclear" and a verdict */
 
 static const struct learn_preference preferences[] = {
@@ -150,7 +152,7 @@ bool learn_set_gain(const struct learn_window *w, const struct learn_alone *alon
 		if (!(m->rate >= 0) || !(alone[i].rate > 0))
 			return false;
 		part = m->rate / alone[i].rate;
-		se = part * hypot(m->rate_se, alone[i].rate_se);
+		se = part * hes_root_sum(m->rate_se, alone[i].rate_se);
 		work += part;
 		variance += se * se;
 		turns_j += part * w->seconds * alone[i].power_w;
