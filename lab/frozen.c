@@ -1,7 +1,7 @@
 /*
  * frozen.c - the freezer of cgroups; see frozen.h.
  *
- * A process goes on by leaving its cgroup, which stays frozen. So nobody else's thaw is lost.
+ * A process goes on by leaving its cgroup, which stays frozen. So no other thaw is lost.
  */
 #include "frozen.h"
 

@@ -80,7 +80,7 @@ struct hes_sim {
 	 */
 	int (*more)(void *ctx, struct hes_plan *out, struct hes_err *err);
 	/**
-	 * One that learns while jobs work; NULL: nobody does. Its plans may leave out jobs.
+	 * One that learns while jobs work; NULL: none. Its plans may leave out jobs.
 	 * saw() gets each window that is over. order() is called whenever something has changed on
 	 * a GPU with jobs.
 	 * @return 0; 1: plan again now; a negative errno that ends the simulation

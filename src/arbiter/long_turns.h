@@ -2,7 +2,7 @@
  * long_turns.h - turns that are long enough to measure a tenant whose power is not known, and how
  * they are paid back.
  *
- * A long turn lasts up to five refreshes of the sensor. It is shorter where somebody would wait
+ * A long turn lasts up to five refreshes of the sensor. It is shorter where a tenant would wait
  * longer than that, or than two intervals, whichever is longer. After it, those that waited have
  * their turns in the order in which they came; so a tenant's first turn is not long.
  *

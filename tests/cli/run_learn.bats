@@ -17,7 +17,7 @@ lab() { # COMMAND...
 	"$HES_LAB" --fleet one.yaml --speed "${SPEED:-40}" ${FAULT:+--fault "$FAULT"} -- "$@"
 }
 
-# script NAME ITERATIONS TASK...: a job that nobody knows, printing progress, in NAME.csv.
+# script NAME ITERATIONS TASK...: an unknown job, printing progress, in NAME.csv.
 script() {
 	local name=$1 iterations=$2
 	shift 2
@@ -92,7 +92,7 @@ joules_sum() {
 	joules_sum quiet.run/report.json
 }
 
-# pair WORKLOAD BATCH N WORKLOAD BATCH N: two jobs in pair.csv that nobody knows, the first one longer.
+# pair WORKLOAD BATCH N WORKLOAD BATCH N: two unknown jobs in pair.csv, the first one longer.
 pair() {
 	local name
 	{

@@ -57,7 +57,7 @@ def make_plan(folder):
 
 
 def make_jobs(folder, ledger, held):
-    """The same jobs as a jobs file with commands: some of workloads that nobody knows.
+    """The same jobs as a jobs file with commands: some of unknown workloads.
     @param held  some, longer, all unknown and with progress: jobs are held while others are measured
     """
     path = os.path.join(folder, "jobs.csv")

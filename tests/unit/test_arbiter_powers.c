@@ -43,7 +43,7 @@ TEST(powers_are_measured_in_charged_turns)
 	bench_close(&b);
 }
 
-/* A sweep starts next to a running tenant. All are measured, and nobody waits for that: no longer
+/* A sweep starts next to a running tenant. All are measured, no tenant waits for that: no longer
  * than two intervals or one turn of five refreshes, and the running tenant has its share. */
 TEST(newcomers_are_measured_while_others_have_their_turns)
 {
