@@ -34,7 +34,16 @@ all_commands() {
 @test "the source of a release has the version that the program prints" {
 	git -C "$HES_SOURCE_ROOT" rev-parse -q --verify HEAD >/dev/null 2>&1 || skip "not a git repository"
 	cd "$BATS_TEST_TMPDIR"
-	run -0 "$HES_SOURCE_ROOT/tools/dist.sh" --source out
+	git clone -q "$HES_SOURCE_ROOT" tree
+	git -C tree config user.name tester
+	git -C tree config user.email tester@localhost
+	# What is not released yet has no version.
+	sed -i "0,/^## \\[.*\\].*/s//## [Unreleased]/" tree/CHANGELOG.md
+	run -1 tree/tools/dist.sh --source out
+	[[ "$output" == *"the first section is [Unreleased]; the version of meson.build is $HES_VERSION" ]]
+	sed -i "s/^## \\[Unreleased\\]/## [$HES_VERSION] - 2030-01-31/" tree/CHANGELOG.md
+	git -C tree commit -qam "a release"
+	run -0 tree/tools/dist.sh --source out
 	(cd out && sha256sum -c --quiet SHA256SUMS)
 	tar -xf out/heshare-"$HES_VERSION".tar.gz
 	printf '#include "heshare/version.h"\n#include <stdio.h>\nint main(void) { puts("heshare " HES_VERSION); }\n' >v.c
