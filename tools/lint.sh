@@ -52,7 +52,7 @@ for file in "${code[@]}"; do
 done
 
 echo "== scripts"
-mapfile -t scripts < <(files '*.sh'; grep -lE '^#!.*\b(ba)?sh\b' .ci/run bench/* tests/lab/* \
+mapfile -t scripts < <(files '*.sh'; echo data/completion/heshare.bash; grep -lE '^#!.*\b(ba)?sh\b' .ci/run bench/* tests/lab/* \
 	2>/dev/null || true)
 shellcheck -S warning -e SC2046,SC2086 "${scripts[@]}" || failed=1
 PYTHONPYCACHEPREFIX=$(mktemp -d) python3 -m py_compile tools/*.py papers/*/*.py bench/gpu/*.py \

@@ -67,12 +67,3 @@ const struct command *command_sub(const struct command *c, const char *word)
 			return c->subs[i];
 	return NULL;
 }
-
-void command_each(void (*f)(const struct command *c, FILE *out), FILE *out)
-{
-	for (size_t i = 0; commands[i]; i++) {
-		f(commands[i], out);
-		for (size_t k = 0; commands[i]->subs && commands[i]->subs[k]; k++)
-			f(commands[i]->subs[k], out);
-	}
-}

@@ -34,8 +34,6 @@ extern const struct command *const commands[]; /* NULL-terminated, in the order 
 const struct command *command_find(const char *name);
 /** @return the command behind @c that a word names; NULL: none */
 const struct command *command_sub(const struct command *c, const char *word);
-/** Call @f for each command, and for each behind one. */
-void command_each(void (*f)(const struct command *c, FILE *out), FILE *out);
 /** @return the title of the group that begins with this command; NULL: none begins here */
 const char *command_group(const struct command *c);
 

@@ -8,8 +8,15 @@
 
 #include "cli/opt.h"
 
-/** @param shell "bash", "zsh" or "fish". @return exit status; 2 for another shell */
+extern const char *const describe_shells[]; /* NULL-terminated */
+
+/** The completion script of a shell. @return exit status; 2 for another shell */
 int describe_completion(const char *shell, FILE *f);
+/**
+ * Print what the last of the words behind "heshare" may be, a line each, with a tab before what is
+ * said of it; ":files": the name of a file. @return exit status
+ */
+int describe_offers(int n, char **words);
 /** Page of one command, or of the program when @c is NULL. @return exit status */
 int describe_man(const struct command *c, FILE *f);
 

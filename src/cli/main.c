@@ -189,6 +189,8 @@ static int dispatch(int argc, char **argv)
 		return run_about(argc, argv, print_page);
 	if (strcmp(word, "completion") == 0)
 		return describe_completion(argc > 2 ? argv[2] : "", stdout);
+	if (strcmp(word, "--complete") == 0)
+		return describe_offers(argc - 2, argv + 2);
 	if (strcmp(word, "--version") == 0) {
 		puts("heshare " HES_VERSION);
 		return 0;

@@ -26,10 +26,20 @@ static const struct opt *find_long(const struct command *c, const char *name, si
 	return NULL;
 }
 
-static const struct opt *find_letter(const struct command *c, char letter)
+const struct opt *opt_find(const struct command *c, const char *arg, const char **value)
 {
+	const char *eq = strchr(arg, '=');
+
+	*value = NULL;
+	if (arg[0] != '-' || !arg[1])
+		return NULL;
+	if (arg[1] == '-') {
+		*value = eq ? eq + 1 : NULL;
+		return find_long(c, arg + 2, eq ? (size_t)(eq - arg - 2) : strlen(arg + 2));
+	}
+	*value = arg[2] ? arg + 2 : NULL;
 	for (const struct opt *o = c->opts; o && o->name; o++)
-		if (o->letter && o->letter == letter)
+		if (o->letter == arg[1])
 			return o;
 	return NULL;
 }
@@ -190,19 +200,11 @@ static int check_effect(const struct command *c, uint64_t given, struct hes_err 
 static int parse_option(const struct command *c, int argc, char **argv, int *i, void *values,
 			uint64_t *given, struct hes_err *err)
 {
-	const char *arg = argv[*i], *eq, *value = NULL;
-	const struct opt *o;
+	const char *value;
+	const struct opt *o = opt_find(c, argv[*i], &value);
 
-	if (arg[1] == '-') {
-		eq = strchr(arg, '=');
-		o = find_long(c, arg + 2, eq ? (size_t)(eq - arg - 2) : strlen(arg + 2));
-		value = eq ? eq + 1 : NULL;
-	} else {
-		o = find_letter(c, arg[1]);
-		value = arg[2] ? arg + 2 : NULL;
-	}
 	if (!o)
-		return unknown(c, arg, err);
+		return unknown(c, argv[*i], err);
 	if (o->kind == OPT_FLAG && value)
 		return hes_fail(err, -EINVAL, "--%s takes no value, but \"%.64s\" was given",
 				o->name, value);

@@ -84,6 +84,10 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 /** Whether the files that the command writes can be written, before it begins to work. */
 int opt_check_written(const struct command *c, const void *values, struct hes_err *err);
 
+/** The option that a word names: "--seed", "--seed=3", "-s", "-s3". @param value  what the word has
+ * of its value; NULL: nothing. @return NULL: there is none */
+const struct opt *opt_find(const struct command *c, const char *arg, const char **value);
+
 /** Choices of an option, or what it offers; nothing where its values are not known beforehand. */
 void opt_words(const struct opt *o, opt_say_fn *say, void *ctx);
 

@@ -264,7 +264,7 @@ all_commands() {
 
 # complete WORD...: what bash offers for the last word
 complete_words() {
-	bash --norc -c '
+	PATH="$(dirname "$HESHARE"):$PATH" bash --norc -c '
 		source <("$HESHARE" completion bash)
 		compopt() { :; } # only known while a real completion runs
 		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -344,8 +344,7 @@ policies() {
 		run ! grep -e 'internal' -e '--wrap' -e '--guard' <("$HESHARE" "$name" --help
 		"$HESHARE" man "$name")
 	done
-	run ! grep -e '--wrap' -e '--guard' -e "'wrap" -e ' -l wrap' <("$HESHARE" completion \
-		bash; "$HESHARE" completion zsh; "$HESHARE" completion fish)
+	run ! grep -e '--wrap' -e '--guard' <("$HESHARE" --complete run --; "$HESHARE" --complete restore --)
 	run -2 "$HESHARE" run --wra plan.json
 	[[ "$output" != *"did you mean"* ]]
 }
@@ -403,7 +402,7 @@ policies() {
 	python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip "no pseudo-terminals"
 	mkdir dir
 	touch dir/fleet.yaml
-	run -0 env HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_shell.py" bash \
+	run -0 env PATH="$(dirname "$HESHARE"):$PATH" HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_shell.py" bash \
 		'source <("$HESHARE" completion bash); heshare() { echo "got: $*."; }' \
 		$'heshare gp\t--fl\tdi\tfl\t--js\t\nheshare sim\t--pol\texclusive,hes\t:en\t--pref\tjc\t'
 	[[ "$output" == *"got: gpus --fleet dir/fleet.yaml --json."* ]]
@@ -413,7 +412,7 @@ policies() {
 @test "keys typed at a real zsh complete to what is meant" {
 	python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip "no pseudo-terminals"
 	command -v zsh >/dev/null || skip "no zsh"
-	run -0 env HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_shell.py" zsh \
+	run -0 env PATH="$(dirname "$HESHARE"):$PATH" HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_shell.py" zsh \
 		'autoload -U compinit; compinit -u -D; source <("$HESHARE" completion zsh); heshare() { echo "got: $*."; }' \
 		$'heshare model resnet15\t\nheshare plan --prefer\tjc\t\nheshare simul\t--pol\texclusive,heshare:en\t --pref\tjc\t'
 	[[ "$output" == *"got: model resnet152."* ]]
@@ -429,12 +428,12 @@ policies() {
 		zsh -n c.zsh
 	fi
 	if command -v fish >/dev/null; then
-		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare gpus --fl"')" == --fleet* ]]
-		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare profiles dr"')" == drift* ]]
-		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare fair run --te"')" == --tenant* ]]
-		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare plan --prefer en"')" == energy* ]]
-		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare model resnet10"')" == resnet101* ]]
-		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare simulate --policy exclusive,mor"')" == exclusive,morak* ]]
+		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare gpus --fl"')" == --fleet* ]]
+		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare profiles dr"')" == drift* ]]
+		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare fair run --te"')" == --tenant* ]]
+		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare plan --prefer en"')" == energy* ]]
+		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare model resnet10"')" == resnet101* ]]
+		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare simulate --policy exclusive,mor"')" == exclusive,morak* ]]
 	fi
 	run -2 "$HESHARE" completion tcsh
 	[[ "$output" == *'"tcsh" is not one of bash, zsh, fish'* ]]
