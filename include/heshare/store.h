@@ -192,6 +192,29 @@ int hes_store_trained(struct hes_store *s, uint64_t key, char **out, size_t *n,
 int hes_store_keep_trained(struct hes_store *s, uint64_t key, int64_t at_us, const char *bytes,
 			   size_t n, struct hes_err *err);
 
+#define HES_STORE_SET_MAX 704 /* bytes for the jobs of a set */
+
+/** A co-run set that a run measured against taking turns. */
+struct hes_store_set {
+	char gpu_type[HES_NAME_MAX];
+	char jobs[HES_STORE_SET_MAX]; /* "NAME/BATCH@SHARE" of each, sorted, commas between them */
+	double time, energy;          /* of the set / of its jobs in turns; energy NaN: not known */
+	double se;                    /* standard error of time, as a part of it */
+	int64_t at_us;                /* since 1970 UTC */
+};
+
+/** Keep what a run saw, in place of what an earlier one saw of the same set. @return 0; -EINVAL a
+ * time that is none */
+int hes_store_keep_set(struct hes_store *s, const struct hes_store_set *set, struct hes_err *err);
+/** Sorted by (type, jobs). @param workload  one of the jobs; NULL: all sets */
+int hes_store_sets(struct hes_store *s, const char *workload, struct hes_store_set **out, size_t *n,
+		   struct hes_err *err);
+/** @param out  whether jobs of the workload may be held: no co-runner stalled meanwhile */
+int hes_store_may_hold(struct hes_store *s, const char *workload, bool *out, struct hes_err *err);
+/** Remove the sets of a workload, and whether it may be held. @return 0; -ENOENT there is neither
+ */
+int hes_store_forget_sets(struct hes_store *s, const char *workload, struct hes_err *err);
+
 /** A predictor that the store has forecasts of. */
 struct hes_store_forecaster {
 	uint32_t crc, rows;

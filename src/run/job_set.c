@@ -244,6 +244,7 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	if (g->set.invited || verdict == LEARN_SEPARATE)
 		run_learner_pay(l, LEARN_OF_SET, &cost, g);
 	set_note(s, g, &gain, verdict == LEARN_SEPARATE ? "separated" : "they stay together");
+	run_learner_judged(l, g, &gain);
 	g->set.state = RUN_SET_KEPT;
 	if (verdict != LEARN_SEPARATE)
 		return;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "core/co_run_text.h"
 
@@ -23,15 +24,20 @@ void run_learner_begin(struct run_learner *l)
 {
 	const char *name = l->q->plan->prefer;
 	const struct learn_preference *p = learn_preference(name);
+	struct hes_err err;
 
 	l->prefer = l->q->explore_pct > 0 && strcmp(p->name, name) == 0 ? p : NULL;
 	l->account.explore_pct = l->q->explore_pct;
 	l->earlier = l->log->run->learning;
+	if (l->prefer && l->q->store &&
+	    hes_store_sets(l->q->store, NULL, &l->sets, &l->n_sets, &err))
+		run_tell(l->log, "what earlier runs learnt of sets is not known: %s", err.msg);
 }
 
 void run_learner_free(struct run_learner *l)
 {
 	free(l->kinds);
+	free(l->sets);
 	learn_refusals_finish(&l->refusals);
 	learn_refusals_finish(&l->measured);
 	for (size_t i = 0; i < l->n_notes; i++)
@@ -86,69 +92,66 @@ static void kind_load(const struct run_learner *l, struct run_kind *k, bool unkn
 	k->measured = !unknown && known && (!k->clocks.n || k->clocks.n >= KNOWN_CLOCKS);
 }
 
-/* The last sample of a kind next to one job of another. @return false: there is none */
-static bool pair_sample(const struct run_kind *k, const struct run_kind *other,
-			const struct hes_samples *s, struct hes_sample *out)
+/* The kind that a text of jobs begins with, and past it. @return -1: none so far */
+static long kind_of_text(const struct run_learner *l, const struct hes_gpu_type *type,
+			 const char **at)
 {
-	bool found = false;
+	for (size_t i = 0; i < l->n_kinds; i++) {
+		const struct run_kind *k = &l->kinds[i];
+		char text[HES_CO_RUN_JOB_MAX];
+		size_t n;
 
-	for (size_t i = 0; i < s->n; i++) {
-		const struct hes_sample *x = &s->v[i];
-		const char *at = x->co_runner_names;
-		struct hes_co_run_job o;
-
-		if (x->task.batch_size != k->job->batch_size ||
-		    strcmp(x->task.gpu_type, k->type->name) != 0 || x->co_runners.jobs != 1 ||
-		    !hes_co_run_text_next(&at, &o) || o.batch_size != other->job->batch_size ||
-		    strcmp(o.workload, other->job->workload) != 0)
+		hes_co_run_text_job(text, k->job->workload, k->job->batch_size, 0);
+		n = strlen(text) - 1;
+		if (k->type != type || strncmp(*at, text, n) != 0)
 			continue;
-		*out = *x;
-		found = true;
+		*at += n;
+		*at += strspn(*at, "0123456789");
+		*at += **at == ',';
+		return (long)i;
 	}
-	return found;
+	return -1;
 }
 
-/* Both jobs of a pair, as they were measured together in an earlier run. */
-static bool pair_is_worse(const struct run_learner *l, const struct hes_sample v[2])
+/* Earlier runs judged sets of kinds that this one has met. Those that did worse than turns are not
+ * tried again, with whatever shares. */
+static void learner_recall(struct run_learner *l, const struct hes_gpu_type *type)
 {
-	struct learn_window w = { .seconds = 1, .joules = v[0].power_mw * 1e-3, .n = 2 };
-	struct learn_alone own[2];
-	struct learn_gain gain;
+	for (size_t i = 0; i < l->n_sets; i++) {
+		const struct hes_store_set *set = &l->sets[i];
+		const struct learn_gain gain = { set->time, set->energy, set->se };
+		uint32_t kinds[HES_MAX_SHARING], n = 0;
+		const char *at = set->jobs;
+		long kind = 0;
 
-	for (int i = 0; i < 2; i++) {
-		w.members[i] = (struct learn_member){ .rate = 1e6 / v[i].iteration_us,
-						      .rate_se = fmax(v[i].time_se, BY_LINES) };
-		own[i] = (struct learn_alone){ .rate = 1e6 / v[i].task.iteration_us,
-					       .rate_se = v[i].task.time_se,
-					       .power_w = v[i].task.power_mw * 1e-3 };
+		if (strcmp(set->gpu_type, type->name) != 0)
+			continue;
+		while (*at && n < HES_MAX_SHARING && (kind = kind_of_text(l, type, &at)) >= 0)
+			kinds[n++] = (uint32_t)kind;
+		if (!*at && kind >= 0)
+			learn_refuse(learn_set_judge(&gain, l->prefer) == LEARN_SEPARATE
+					     ? &l->refusals
+					     : &l->measured,
+				     0, kinds, n);
 	}
-	return learn_set_gain(&w, own, &gain) &&
-	       learn_set_judge(&gain, l->prefer) == LEARN_SEPARATE;
 }
 
-/* Pairs of the kind that did worse than turns in earlier runs are not tried again. */
-static void kind_refuse(struct run_learner *l, uint32_t at)
+void run_learner_judged(struct run_learner *l, const struct run_gpu *g,
+			const struct learn_gain *gain)
 {
-	struct hes_samples s[2] = { { .n = 0 }, { .n = 0 } };
-	struct hes_store_query of = { .workload = l->kinds[at].job->workload };
-	struct hes_sample v[2];
+	char jobs[HES_MAX_SHARING][HES_CO_RUN_JOB_MAX];
+	struct hes_store_set set = {
+		.time = gain->time, .energy = gain->energy, .se = gain->se, .at_us = hes_wall_us()
+	};
+	struct hes_err err;
 
-	if (!l->prefer || !l->q->store || hes_store_samples(l->q->store, &of, &s[0], NULL))
-		return;
-	for (uint32_t k = 0; k <= at && s[0].n; k++) {
-		const uint32_t pair[2] = { at, k };
-
-		if (l->kinds[k].type != l->kinds[at].type ||
-		    !pair_sample(&l->kinds[at], &l->kinds[k], &s[0], &v[0]))
-			continue;
-		of.workload = l->kinds[k].job->workload;
-		if (hes_store_samples(l->q->store, &of, &s[1], NULL))
-			continue;
-		if (pair_sample(&l->kinds[k], &l->kinds[at], &s[1], &v[1]))
-			learn_refuse(pair_is_worse(l, v) ? &l->refusals : &l->measured, 0, pair, 2);
-		hes_samples_free(&s[1]);
-	}
-	hes_samples_free(&s[0]);
+	for (uint32_t i = 0; i < g->n_running; i++)
+		hes_co_run_text_job(jobs[i], g->running[i]->job->workload,
+				    g->running[i]->job->batch_size, g->running[i]->attempt.sm_pct);
+	hes_co_run_text_join(jobs, g->n_running, set.jobs, sizeof(set.jobs));
+	strcpy(set.gpu_type, g->planned->type->name);
+	if (l->q->store && hes_store_keep_set(l->q->store, &set, &err))
+		run_tell(l->log, "what was learnt of a set is not kept: %s", err.msg);
 }
 
 long run_learner_kind(struct run_learner *l, const struct run_task *t)
@@ -167,7 +170,7 @@ long run_learner_kind(struct run_learner *l, const struct run_task *t)
 	v[i] = (struct run_kind){ .job = t->job, .type = t->gpu->planned->type };
 	kind_load(l, &v[i], t->unknown);
 	l->n_kinds++;
-	kind_refuse(l, (uint32_t)i);
+	learner_recall(l, v[i].type);
 	return (long)i;
 }
 

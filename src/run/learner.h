@@ -29,8 +29,10 @@ struct run_learner {
 	double joules;                   /* taken from jobs */
 	struct hes_run_learning earlier; /* of sessions before */
 	size_t mute;                     /* jobs that were alone for long and showed no progress */
+	struct hes_store_set *sets;      /* that earlier runs judged */
+	size_t n_sets;
 	struct learn_refusals refusals;
-	struct learn_refusals measured; /* pairs that were measured in earlier runs */
+	struct learn_refusals measured; /* sets that did no worse in earlier runs */
 	struct run_kind *kinds;
 	size_t n_kinds;
 	char **notes; /* what was learnt, a sentence each */
@@ -59,6 +61,9 @@ void run_learner_restart(struct run_learner *l, struct run_gpu *g);
 /** Book an experiment on a GPU: its joules are not those of the jobs that run there. */
 void run_learner_pay(struct run_learner *l, enum learn_what what, const struct learn_cost *c,
 		     struct run_gpu *g);
+/** Keep in the store what the set that runs on a GPU does against taking turns. */
+void run_learner_judged(struct run_learner *l, const struct run_gpu *g,
+			const struct learn_gain *gain);
 /** Count a task, once, that shows neither progress nor launches. */
 void run_learner_mute(struct run_learner *l, struct run_task *t);
 /** Tell what was learnt, in the journal and in the report. @gpu, @job: names; NULL where there is

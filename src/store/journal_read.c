@@ -249,18 +249,7 @@ int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt 
 int hes_journal_may_hold(struct hes_journal *j, const char *workload, bool *out,
 			 struct hes_err *err)
 {
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "SELECT 1 FROM never_held WHERE workload = ?", &q, err);
-
-	if (rc)
-		return rc;
-	journal_bind(q, 1, workload);
-	rc = hes_db_step(j->store, q, err);
-	sqlite3_finalize(q);
-	if (rc < 0)
-		return rc;
-	*out = !rc;
-	return 0;
+	return hes_store_may_hold(j->store, workload, out, err);
 }
 
 static int meter_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)

@@ -309,6 +309,17 @@ const struct hes_schema_step hes_schema_steps[] = {
 	{ "joules that are split without profiles",
 	  "ALTER TABLE attempts ADD COLUMN energy_split INTEGER NOT NULL DEFAULT 0;",
 	  { NULL } },
+	{ "co-run sets that were judged",
+	  "CREATE TABLE co_run_sets ("
+	  "  gpu_type TEXT NOT NULL,"
+	  "  jobs     TEXT NOT NULL," /* NAME/BATCH@SHARE of each, sorted, commas between them */
+	  "  time     REAL NOT NULL," /* of the set / of its jobs in turns */
+	  "  energy   REAL,"          /* the same of joules; NULL: not measured */
+	  "  se       REAL NOT NULL," /* standard error of time, as a part of it */
+	  "  at_us    INTEGER NOT NULL,"
+	  "  PRIMARY KEY (gpu_type, jobs)"
+	  ") STRICT, WITHOUT ROWID;",
+	  { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

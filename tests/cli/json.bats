@@ -68,6 +68,7 @@ with_gpus() {
 		heshare profile resnet18 -g 1 --shares 50,100 --clocks default --warm-up 1 --window 2 --repeats 2..2 --batch 4 --patience 2000 --json -- vgpu-task --workload resnet18 --batch 4 --iterations 1000000000 --every 5 >j/profile
 		heshare advise --json >j/advise
 		heshare profiles list --json >j/list
+		sqlite3 store.db "INSERT INTO co_run_sets VALUES ('T4', 'resnet18/4@50,x/1@50', 0.9, 0.8, 0.01, 1)"
 		heshare profiles show resnet18 --json >j/show
 		heshare profiles export out --json >j/export
 		heshare run jobs.csv --retries 0 --power-cap 500 --json >j/report 2>err & run=$!

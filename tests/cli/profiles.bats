@@ -113,6 +113,18 @@ slower() {
 	run -1 "$HESHARE" profiles forget 2
 	[[ "$output" == *"nothing came as number 2" ]]
 	run -2 "$HESHARE" profiles forget two
+	# What runs saw of a workload with others.
+	sqlite3 "$STORE" "INSERT INTO co_run_sets VALUES ('T4', 'a,b/16@50,./s.sh: whole run/1@50', 1.25, NULL, 0.01, 1772323200000000);
+		INSERT INTO never_held VALUES ('a,b', 1)"
+	run -0 "$HESHARE" profiles show a,b
+	grep -qE '^T4 +a,b/16@50,./s.sh: whole run/1@50 +1.25 +0.010 +-$' <<<"$output"
+	[[ "$output" == *"Never held: its co-runners stalled." ]]
+	"$HESHARE" profiles show ./s.sh --json | jq -e '.never_held == false and (.sets[0] | .time == 1.25 and .energy == null)'
+	run -1 "$HESHARE" profiles forget --sets s.sh
+	[[ "$output" == *'no run learnt anything of workload "s.sh: whole run" with others' ]]
+	"$HESHARE" profiles forget --sets ./s.sh
+	"$HESHARE" profiles forget --sets a,b
+	run -1 "$HESHARE" profiles show a,b
 }
 
 @test "modelled rows are kept apart unless requested" {

@@ -547,6 +547,54 @@ TEST_WITH(eight_trained_predictors_are_kept_the_newest_ones, store_set_up, store
 	hes_store_close(s);
 }
 
+static size_t sets_of(struct hes_store *s, const char *workload, struct hes_store_set *first)
+{
+	struct hes_store_set *v;
+	size_t n;
+
+	assert_int_equal(hes_store_sets(s, workload, &v, &n, NULL), 0);
+	if (n)
+		*first = v[0];
+	free(v);
+	return n;
+}
+
+/* Of any size, also without joules; the newest of the same jobs with the same shares counts. */
+TEST_WITH(judged_sets_outlive_their_run_until_they_are_forgotten, store_set_up, store_tear_down)
+{
+	struct hes_store_set first, v[] = {
+		{ "T4", "a/1@30,b/1@30,c/1@40", 1.25, NAN, 0.02, 7 },
+		{ "T4", "a/1@50,b/1@50", 0.9, 0.8, 0.01, 8 },
+		{ "V100", "a/1@50,b/1@50", 1.1, 1.2, 0, 9 },
+		{ "T4", "a/1@50,b/1@50", 0.95, 0.85, 0.01, 10 },
+		{ "T4", "bb/1@50,c/1@50", -1, 1, 0, 11 },
+	};
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_err err;
+	bool may;
+
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(hes_store_keep_set(s, &v[i], &err), 0);
+	assert_int_equal(hes_store_keep_set(s, &v[4], &err), -EINVAL);
+	hes_store_close(s);
+	s = store_opened(HES_STORE_READ);
+	assert_int_equal(sets_of(s, NULL, &first), 3);
+	assert_true(isnan(first.energy));
+	assert_float_equal(first.se, 0.02, 0);
+	assert_int_equal(sets_of(s, "c", &first), 1);
+	assert_string_equal(first.jobs, v[0].jobs);
+	assert_int_equal(hes_store_forget_sets(s, "c", &err), 0);
+	assert_int_equal(sets_of(s, "a", &first), 2);
+	assert_float_equal(first.time, 0.95, 0);
+	assert_int_equal(first.at_us, 10);
+	assert_int_equal(hes_store_forget_sets(s, "bb", &err), -ENOENT);
+	assert_int_equal(hes_store_forget_sets(s, "b", &err), 0);
+	assert_int_equal(sets_of(s, NULL, &first), 0);
+	assert_int_equal(hes_store_may_hold(s, "a", &may, &err), 0);
+	assert_true(may);
+	hes_store_close(s);
+}
+
 int main(void)
 {
 	return run_unit_tests(NULL, NULL);

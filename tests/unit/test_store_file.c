@@ -215,7 +215,7 @@ TEST_WITH(a_store_without_later_columns_gets_them, store_set_up, store_tear_down
 		"COLUMN learning_mj; ALTER TABLE runs DROP COLUMN learning_iterations; ALTER TABLE "
 		"added_jobs DROP COLUMN keep; ALTER TABLE attempts DROP COLUMN held_us; ALTER "
 		"TABLE attempts DROP COLUMN energy_split; DROP TABLE "
-		"never_held; PRAGMA user_version = 7");
+		"never_held; DROP TABLE co_run_sets; PRAGMA user_version = 7");
 	s = store_opened(HES_STORE_WRITE);
 	assert_int_equal(store_add(s, HES_SOURCE_MEASURED, 2, p, N(p), NULL, 0).profiles_known, 2);
 	p[1].start_s = 4.5;

@@ -1,6 +1,7 @@
 /*
  * cmd_profiles.c - `heshare profiles`: its options and actions; import, export, forget.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +50,12 @@ static const struct opt import_opts[] = {
 static const struct opt export_opts[] = {
 	STORE_OPT, CATALOGUE_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT, { 0 }
 };
-static const struct opt forget_opts[] = { STORE_OPT, WAIT_OPT, { 0 } };
+static const struct opt forget_opts[] = {
+	STORE_OPT,
+	{ .name = "sets", .kind = OPT_FLAG, AT(sets),
+	  .help = "forget how a workload did with others, not a delivery" },
+	WAIT_OPT, { 0 }
+};
 static const struct opt drift_opts[] = {
 	STORE_OPT, PREDICTOR_OPT("judge this predictor"), LAST_OPT, MODELLED_OPT, WAIT_OPT,
 	JSON_OPT, { 0 }
@@ -201,22 +207,34 @@ static int import_rows(const void *opts, int n, char **operands)
 	return rc ? cli_fail("profiles", &err) : 0;
 }
 
+/* How a workload did with others, by whichever of its names. */
+static int forget_sets(struct hes_store *store, const char *operand, struct hes_err *err)
+{
+	char name[HES_NAME_MAX];
+	int rc = -ENOENT;
+
+	for (unsigned i = 0; rc == -ENOENT && profiles_name(i, operand, name); i++)
+		rc = hes_store_forget_sets(store, name, err);
+	return rc;
+}
+
 static int profiles_forget(const void *opts, int n, char **operands)
 {
 	const struct profiles_opts *o = opts;
 	struct hes_store *store = NULL;
 	struct hes_err err;
-	uint64_t origin;
+	uint64_t origin = 0;
 	int rc;
 
 	(void)n;
-	if (hes_parse_u64("forget", operands[0], 1, INT64_MAX, &origin, &err)) {
+	if (!o->sets && hes_parse_u64("forget", operands[0], 1, INT64_MAX, &origin, &err)) {
 		cli_fail("profiles", &err);
 		return 2;
 	}
 	rc = profiles_open(o, HES_STORE_READ, &store, &err);
 	if (!rc)
-		rc = hes_store_forget(store, (int64_t)origin, &err);
+		rc = o->sets ? forget_sets(store, operands[0], &err)
+			     : hes_store_forget(store, (int64_t)origin, &err);
 	hes_store_close(store);
 	return rc ? cli_fail("profiles", &err) : 0;
 }
@@ -281,12 +299,14 @@ static const struct command cmd_export = {
 
 static const struct command cmd_forget = {
 	.name = "profiles forget",
-	.args = "NUMBER",
+	.args = "NUMBER|WORKLOAD",
 	.min_args = 1,
 	.max_args = 1,
 	.summary = "remove the rows of a delivery",
-	.text = "Removes the rows of a delivery, by its number in heshare profiles list.",
-	.example = "  heshare profiles forget 3",
+	.text = "Removes the rows of a delivery, by its number in heshare profiles list. With "
+		"--sets it removes the co-run sets of a workload that runs judged: they are tried "
+		"again, and the workload may be held again.",
+	.example = "  heshare profiles forget 3\n  heshare profiles forget --sets resnet50",
 	.opts = forget_opts,
 	.opts_size = sizeof(struct profiles_opts),
 	.run = profiles_forget,

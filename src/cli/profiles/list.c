@@ -255,9 +255,31 @@ static void point_row(struct table *t, const struct hes_point *p)
 	TABLE_ROW(t, row);
 }
 
+/* What a run saw of the workload with others. */
+static void set_row(struct table *t, const struct hes_store_set *s)
+{
+	char when[20];
+
+	cli_format_when(s->at_us, when);
+	const struct cell row[] = {
+		cell_text("gpu_type", "GPU type", s->gpu_type),
+		cell_text("jobs", "jobs", s->jobs),
+		cell_real("time", "time", 2, s->time),
+		cell_real("time_se", "+-", 3, s->se),
+		cell_if(s->energy > 0, cell_real("energy", "energy", 2, s->energy)),
+		cell_text(NULL, "when, UTC", when),
+		cell_count("at_us", NULL, s->at_us),
+	};
+
+	TABLE_ROW(t, row);
+}
+
 /* Rows of a workload. */
 struct shown {
 	char name[HES_NAME_MAX];
+	struct hes_store_set *sets;
+	size_t n_sets;
+	bool never_held;
 	struct hes_profiles p;
 	struct hes_samples s;
 	struct hes_points points;
@@ -274,7 +296,7 @@ static void print_part(const char *heading, struct table *t, bool *first)
 
 static int print_rows(const struct shown *w, bool json)
 {
-	struct table solos = { 0 }, samples = { 0 }, points = { 0 };
+	struct table solos = { 0 }, samples = { 0 }, points = { 0 }, sets = { 0 };
 	bool first = true;
 
 	for (size_t i = 0; i < w->p.n; i++)
@@ -285,25 +307,33 @@ static int print_rows(const struct shown *w, bool json)
 	for (size_t i = 0; i < w->points.n; i++)
 		if (json || !w->points.v[i].co_runners[0])
 			point_row(&points, &w->points.v[i]);
+	for (size_t i = 0; i < w->n_sets; i++)
+		set_row(&sets, &w->sets[i]);
 	if (json)
 		return cli_print_json("heshare-profiles-show",
-				      json_pack("{s:s, s:o, s:o, s:o}", "workload", w->name,
-						"profiles", table_json(&solos), "samples",
-						table_json(&samples), "points",
-						table_json(&points)));
+				      json_pack("{s:s, s:o, s:o, s:o, s:o, s:b}", "workload",
+						w->name, "profiles", table_json(&solos), "samples",
+						table_json(&samples), "points", table_json(&points),
+						"sets", table_json(&sets), "never_held",
+						w->never_held));
 	print_part("alone on a whole GPU", &solos, &first);
 	print_part("joining others", &samples, &first);
 	print_part("points: the job alone", &points, &first);
+	print_part("with others, against taking turns (below 1 is better)", &sets, &first);
+	if (w->never_held)
+		printf("%sNever held: its co-runners stalled.\n", first ? "" : "\n");
 	return 0;
 }
 
 static size_t shown_rows(const struct shown *w)
 {
-	return w->p.n + w->s.n + w->points.n;
+	return w->p.n + w->s.n + w->points.n + w->n_sets + w->never_held;
 }
 
 static void shown_free(struct shown *w)
 {
+	free(w->sets);
+	w->sets = NULL;
 	hes_points_free(&w->points);
 	hes_profiles_free(&w->p);
 	hes_samples_free(&w->s);
@@ -313,11 +343,30 @@ static int shown_read(struct hes_store *store, bool with_modelled, struct shown 
 		      struct hes_err *err)
 {
 	const struct hes_store_query q = { w->name, with_modelled };
+	bool may_hold = true;
 	int rc = hes_store_profiles(store, &q, &w->p, err);
 
 	if (!rc)
 		rc = hes_store_samples(store, &q, &w->s, err);
-	return rc ? rc : hes_store_points(store, &q, &w->points, err);
+	if (!rc)
+		rc = hes_store_points(store, &q, &w->points, err);
+	if (!rc)
+		rc = hes_store_sets(store, w->name, &w->sets, &w->n_sets, err);
+	if (!rc)
+		rc = hes_store_may_hold(store, w->name, &may_hold, err);
+	w->never_held = !may_hold;
+	return rc;
+}
+
+bool profiles_name(unsigned i, const char *operand, char out[HES_NAME_MAX])
+{
+	if (i == 0)
+		snprintf(out, HES_NAME_MAX, "%s", operand);
+	else if (i == 1)
+		hes_job_workload_of(operand, out);
+	else
+		hes_job_whole_run_of(operand, out);
+	return i <= 2;
 }
 
 int profiles_show(const void *opts, int n, char **operands)
@@ -329,13 +378,8 @@ int profiles_show(const void *opts, int n, char **operands)
 	int status, rc = profiles_open(o, HES_STORE_READ, &store, &err);
 
 	(void)n;
-	hes_job_workload_of(operands[0], w.name);
-	if (!rc)
-		rc = shown_read(store, o->drift.with_modelled, &w, &err);
-	/* Of a script there is mostly the whole run alone. */
-	if (!rc && !shown_rows(&w)) {
+	for (unsigned i = 0; !rc && !shown_rows(&w) && profiles_name(i, operands[0], w.name); i++) {
 		shown_free(&w);
-		hes_job_whole_run_of(operands[0], w.name);
 		rc = shown_read(store, o->drift.with_modelled, &w, &err);
 	}
 	if (!rc && !shown_rows(&w))

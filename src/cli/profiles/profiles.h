@@ -17,6 +17,7 @@ struct profiles_opts {
 	const char *catalogue;
 	double wait_s;
 	bool json;
+	bool sets;
 };
 
 int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struct hes_store **out,
@@ -26,6 +27,10 @@ int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struc
 int profiles_list(const void *opts, int n, char **operands);
 int profiles_show(const void *opts, int n, char **operands);
 int profiles_drift(const void *opts, int n, char **operands);
+
+/** The names that the workload of an operand may have: as it is given, that of a command, that of
+ * its whole run. @return false: there is no @i-th */
+bool profiles_name(unsigned i, const char *operand, char out[HES_NAME_MAX]);
 
 /** "retraining is due: ..." or nothing. */
 void drift_report_print_due(const struct drift_report *r, FILE *f);
