@@ -20,8 +20,7 @@
 static const struct opt *find_long(const struct command *c, const char *name, size_t len)
 {
 	for (const struct opt *o = c->opts; o && o->name; o++)
-		if ((strlen(o->name) == len && strncmp(o->name, name, len) == 0) ||
-		    (o->older && strlen(o->older) == len && strncmp(o->older, name, len) == 0))
+		if (strlen(o->name) == len && strncmp(o->name, name, len) == 0)
 			return o;
 	return NULL;
 }
@@ -208,10 +207,8 @@ static int parse_option(const struct command *c, int argc, char **argv, int *i, 
 	if (o->kind == OPT_FLAG && value)
 		return hes_fail(err, -EINVAL, "--%s takes no value, but \"%.64s\" was given",
 				o->name, value);
-	if (o->bare && !value && (*i + 1 >= argc || (argv[*i + 1][0] == '-' && argv[*i + 1][1]))) {
-		value = o->bare;
-	} else if (o->kind != OPT_FLAG && !value) {
-		if (*i + 1 >= argc)
+	if (o->kind != OPT_FLAG && !value) {
+		if (*i + 1 >= argc || !strcmp(argv[*i + 1], "--"))
 			return hes_fail(err, -EINVAL, "--%s needs a value%s%s", o->name,
 					o->arg ? ": " : "", o->arg ? o->arg : "");
 		value = argv[++*i];

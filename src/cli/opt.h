@@ -29,15 +29,12 @@ typedef void opt_offer_fn(opt_say_fn *say, void *ctx);
 
 struct opt {
 	const char *name;  /* "seed": --seed */
-	const char *older; /* a name of earlier versions, still taken; NULL: none */
 	char letter;       /* 'o': -o; 0 for none */
 	enum opt_kind kind;
 	size_t offset; /* of the value in the command's struct */
 	size_t given;  /* offset of a const char * to what was given, "" of a flag, NULL by default;
 			  0: not needed */
 	const char *arg;            /* "FILE", "W": shown in help */
-	const char *bare;           /* of OPT_FILE: the value of --NAME before another option or at
-				       the end, an older form; NULL: a value is needed */
 	const char *def;            /* default as text; NULL: none (NULL, 0, false) */
 	double min, max;            /* of OPT_U64 and OPT_DOUBLE */
 	const char *const *choices; /* of OPT_CHOICE, NULL-terminated */

@@ -37,7 +37,7 @@
 #define LATE_PART   0.02 /* if it is also this part of the command's time */
 
 struct measure_opts {
-	const char *gpus, *output, *catalogue, *csv; /* csv "": the older form, without a file */
+	const char *gpus, *output, *catalogue, *csv;
 	bool json;
 	uint64_t runs, warmup;
 };
@@ -55,7 +55,8 @@ static const struct opt measure_opts[] = {
 	  .help = "write the report to this file (-: standard output) instead of standard error" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "write the report as one JSON document" },
-	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE", .bare = "",
+	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
+	  .written = true,
 	  .help = "also write a row for each run and GPU to this CSV file (-: standard output)" },
 	{ .name = "runs", .kind = OPT_U64, AT(runs), .arg = "N", .def = "1", .min = 1, .max = 1000,
 	  .help = "run the command N times; report mean, standard deviation, least and greatest "
@@ -215,15 +216,13 @@ static int write_report(const struct measure_opts *o, const struct measured_seri
 		json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 		fputc('\n', f);
 		json_decref(doc);
-	} else if (o->csv && !*o->csv) {
-		series_csv(f, s);
 	} else if (o->runs > 1) {
 		series_text(f, s);
 	} else {
 		measure_text(f, first, s->n_gpus);
 	}
 	rc = o->output ? hes_file_commit(&file, err) : 0;
-	return rc || !o->csv || !*o->csv ? rc : write_csv(o->csv, s, err);
+	return rc || !o->csv ? rc : write_csv(o->csv, s, err);
 }
 
 /* One run of the command, between the two ends of a window. @return 0; negative: nothing can be
@@ -349,20 +348,15 @@ static int measure(const struct measure_opts *o, const struct hes_devices *d, co
 	return rc ? rc : status;
 }
 
-/* --csv was a flag once: its word is not to be taken for a file that the command is. */
+/* The command is not to be taken for a file. */
 static int check_csv(const struct measure_opts *o, struct hes_err *err)
 {
-	if (o->csv && !*o->csv && o->json)
-		return hes_fail(err, -EINVAL, "--csv: FILE is needed with --json");
-	if (o->csv && *o->csv && access(o->csv, X_OK) == 0)
+	if (o->csv && access(o->csv, X_OK) == 0)
 		return hes_fail(
 			err, -EEXIST,
 			"--csv: %.100s is a program or folder; --csv takes the FILE for the "
 			"rows, and the command comes after --",
 			o->csv);
-	if (o->csv && !*o->csv)
-		cli_say("measure", "--csv without a FILE prints CSV instead of the report; "
-				   "--csv FILE writes it as well");
 	return 0;
 }
 
@@ -376,8 +370,7 @@ static int run_measure(const void *opts, int n_args, char **args)
 	struct hes_err err = { 0 };
 	int rc;
 
-	if (check_csv(o, &err) || gpus_check(o->gpus, &err) ||
-	    (o->csv && *o->csv && hes_file_check_output(o->csv, &err))) {
+	if (check_csv(o, &err) || gpus_check(o->gpus, &err)) {
 		free(argv);
 		return cli_fail("measure", &err);
 	}

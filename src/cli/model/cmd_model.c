@@ -82,7 +82,7 @@ static const struct opt model_opts[] = {
 	  .max = 10000,
 	  .without = "list",
 	  .help = "power limit of the GPU, W; without it, that of the type" },
-	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, AT_JOB(co_runners),
+	{ .name = "co-runners", .kind = OPT_TEXT, AT_JOB(co_runners),
 	  .arg = "W:B:S[,...]", .without = "list",
 	  .help = "co-runners: workload, batch size and SM share of each" },
 	{ .heading = "a workload of your own",

@@ -48,7 +48,7 @@ static const struct opt profile_opts[] = {
 	  .without = "modelled",
 	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; the word "
 		  "default: do not lock" },
-	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT, AT(q.co_runners),
+	{ .name = "co-runners", .kind = OPT_TEXT, AT(q.co_runners),
 	  .arg = "LIST", .without = "modelled",
 	  .help = "also run with these co-runners: NAME/BATCH,..., profiled before; a+b: both at "
 		  "once; or NAME/BATCH=COMMAND. Such as bert/8,vgg/4+bert/8" },

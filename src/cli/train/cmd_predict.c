@@ -31,7 +31,7 @@ static const struct opt predict_opts[] = {
 	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, q.clock),
 	  .arg = "MHZ", .def = "0", .max = 10000,
 	  .help = "SM clock, MHz; 0: the type's default" },
-	{ .name = "co-runners", .older = "beside", .kind = OPT_TEXT,
+	{ .name = "co-runners", .kind = OPT_TEXT,
 	  .offset = offsetof(struct predict_opts, q.co_runners), .arg = "LIST",
 	  .help = "co-runners as WORKLOAD:BATCH:SHARE, with commas" },
 	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, q.store),
