@@ -57,7 +57,7 @@ struct hes_jobs {
  * .gz; -ENOMEM; -errno of reading the file
  */
 int hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
-/** The same for jobs that a pattern of commands starts (app/command_words.h); NULL: none. It is the
+/** The same for jobs that a pattern of commands starts (app/jobs_load.h); NULL: none. It is the
  * workload of jobs without a workload and a command. */
 int hes_jobs_load_for(const char *pattern, const char *path, struct hes_jobs *out,
 		      struct hes_err *err);

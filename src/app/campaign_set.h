@@ -1,6 +1,7 @@
 /*
- * campaign_set.h - one set of jobs with all that its campaign borrows: what a request names is
- * loaded, policies are chosen, profiles and a predictor are made known, runs are done.
+ * campaign_set.h - a set of jobs with all that its campaign borrows, and several sets: what a
+ * request names is loaded, policies are chosen, profiles and a predictor are made known, runs are
+ * done.
  *
  * The steps are called in this order. campaign_set_free() takes a set that is zeroed or that
  * failed anywhere. Errors of the second step name an option.
@@ -10,7 +11,7 @@
 
 #include "app/app.h"
 #include "app/campaign.h"
-#include "app/known_fits.h"
+#include "app/model_add.h"
 
 /** What is planned and replayed. Strings that are NULL: the usual. */
 struct campaign_request {
@@ -59,5 +60,30 @@ int campaign_set_learn(struct campaign_set *s, const struct campaign_request *q,
 int campaign_set_draw(struct campaign_set *s, const struct campaign_request *q,
 		      struct hes_err *err);
 void campaign_set_free(struct campaign_set *s);
+
+/** Several sets: files, or draws of a trace. Every policy plans every set, so that differences
+ * between policies are paired. The steps are those of one set. */
+struct campaign_sets {
+	struct campaign_set *v; /* owned */
+	size_t n;
+	const char *source;                   /* of the draws; NULL: files. Borrowed */
+	uint64_t *seeds;                      /* of the draws; owned */
+	struct hes_store_profiling profiling; /* of the workloads of all jobs */
+};
+
+/**
+ * Load the sets.
+ * @param draws  seeds, "10" for 1..10 or "3..7", that draw sets from the one trace in @names; NULL:
+ * the names are jobs files
+ */
+int campaign_sets_load(struct campaign_sets *s, const struct campaign_request *q, const char *draws,
+		       size_t n, char *const *names, struct hes_err *err);
+/** Choose their policies; a draw is planned with its own seed. @return as campaign_set_choose() */
+int campaign_sets_choose(struct campaign_sets *s, const struct campaign_request *q,
+			 struct hes_err *err);
+/** Learn, plan and replay, set by set. */
+int campaign_sets_run(struct campaign_sets *s, const struct campaign_request *q,
+		      struct hes_err *err);
+void campaign_sets_free(struct campaign_sets *s);
 
 #endif

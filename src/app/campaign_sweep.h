@@ -5,7 +5,7 @@
 #ifndef HES_APP_CAMPAIGN_SWEEP_H
 #define HES_APP_CAMPAIGN_SWEEP_H
 
-#include "app/campaign_sets.h"
+#include "app/campaign_set.h"
 
 #define SWEEP_POLICY "static-equal:edp-sjf" /* where none is given */
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "app/fair_library.h"
+#include "app/fair_tenant.h"
 #include "fair/fair_wire.h"
 
 #define WINDOW_NS UINT64_C(2000000) /* of work that is queued, as heshare fair serve has it */

@@ -1,6 +1,6 @@
 /*
- * fair_tenant.h - a command as a tenant of an arbiter: the preload library (interpose/) reads the
- * name of the tenant from the environment.
+ * fair_tenant.h - a command as a tenant of an arbiter: the library (interpose/) that is preloaded
+ * into it, so that its CUDA launches are scheduled, and the variables that the library reads.
  */
 #ifndef HES_APP_FAIR_TENANT_H
 #define HES_APP_FAIR_TENANT_H
@@ -20,5 +20,13 @@ struct fair_tenant {
  * @return 0; -EINVAL, -ERANGE an option; -ENOENT, -EPERM no library; -errno
  */
 int fair_tenant_prepare(const struct fair_tenant *q, struct hes_err *err);
+
+/**
+ * The variable that preloads it, "LD_PRELOAD=...".
+ * @param place  where it is installed, from the program's folder on
+ * @return 0, then free() @out; -ENOENT it is not there; -EPERM others could replace it; -EINVAL its
+ * name; -ENOMEM
+ */
+int fair_library_preload(const struct app *app, const char *place, char **out, struct hes_err *err);
 
 #endif

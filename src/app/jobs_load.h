@@ -1,10 +1,12 @@
 /*
- * jobs_load.h - jobs of a file, each with a command, and sentences about what nothing reads in it.
+ * jobs_load.h - jobs of a file, each with a command from a pattern, and sentences about what
+ * nothing reads in the file.
  */
 #ifndef HES_APP_JOBS_LOAD_H
 #define HES_APP_JOBS_LOAD_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "app/app.h"
 #include "heshare/job.h"
@@ -31,5 +33,13 @@ void app_jobs_warn_memory(const struct app *app, const struct hes_jobs *jobs);
  */
 int app_jobs_fill_commands(const struct app *app, struct hes_jobs *jobs, const char *list,
 			   const char *pattern, struct hes_err *err);
+
+/** Write a word in quotes for a shell. */
+void app_put_quoted(FILE *f, const char *word);
+
+/** Fill in {job}, {workload}, {batch}, {iterations} and {memory}. free() @out. @return 0; -EINVAL
+ */
+int app_command_words(const char *pattern, const struct hes_job *job, char **out,
+		      struct hes_err *err);
 
 #endif

@@ -204,6 +204,24 @@ static double row_alike(const struct known_load *l, const struct hes_profile *me
 	return sqrt(NETWORK_ERROR * NETWORK_ERROR + fmax(0, a.times / a.weight - mean * mean));
 }
 
+/* Add a row, or replace the one of the same workload, batch size and type. */
+static int put_row(struct known_load *l, const struct hes_profile *p, struct app_known_row about,
+		   struct hes_err *err)
+{
+	struct known_row *rows;
+	size_t i = 0;
+
+	while (i < l->n && hes_profile_compare(&l->rows[i], p))
+		i++;
+	rows = i < l->n ? l->rows : reallocarray(l->rows, l->n + 1, sizeof(*rows));
+	if (!rows)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu profiles", l->n);
+	l->rows = rows;
+	l->n += i == l->n;
+	rows[i] = (struct known_row){ *p, about };
+	return 0;
+}
+
 /* From the type whose known networks agree best. @return 0; -ENOENT: measured on no other type at
  * this batch size; -ENOMEM */
 static int derive_alike(struct known_load *l, const struct app_known *k, const struct hes_job *j,
@@ -228,8 +246,8 @@ static int derive_alike(struct known_load *l, const struct app_known *k, const s
 	if (!isfinite(least))
 		return -ENOENT;
 	best.time_se = least;
-	return known_rows_put(
-		l, &best, (struct app_known_row){ HES_KNOWN_DERIVED, least, NETWORK_ERROR }, err);
+	return put_row(l, &best, (struct app_known_row){ HES_KNOWN_DERIVED, least, NETWORK_ERROR },
+		       err);
 }
 
 static int derive_on(struct known_load *l, struct app_known *k, const struct hes_job *j,
@@ -256,10 +274,10 @@ static int derive_on(struct known_load *l, struct app_known *k, const struct hes
 	scale(&p, &here, g);
 	w = hes_model_workload(l->model, j->workload, NULL);
 	p.time_se = spread(&w->time_factors);
-	return known_rows_put(l, &p,
-			      (struct app_known_row){ HES_KNOWN_DERIVED, spread(&w->time_factors),
-						      spread(&w->power_factors) },
-			      err);
+	return put_row(l, &p,
+		       (struct app_known_row){ HES_KNOWN_DERIVED, spread(&w->time_factors),
+					       spread(&w->power_factors) },
+		       err);
 }
 
 static bool seen_before(const struct hes_jobs *jobs, size_t i)

@@ -28,10 +28,6 @@ struct known_load {
 	size_t n;
 };
 
-/** Add a row, or replace the one of the same workload, batch size and type. @return 0; -ENOMEM */
-int known_rows_put(struct known_load *l, const struct hes_profile *p, struct app_known_row about,
-		   struct hes_err *err);
-
 /** Derive rows for the jobs of the request that were measured elsewhere. */
 int known_derive(struct known_load *l, struct app_known *k, struct hes_err *err);
 

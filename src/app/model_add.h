@@ -1,5 +1,6 @@
 /*
- * model_add.h - add a network that the GPU model does not know, and keep it in a file.
+ * model_add.h - networks that the GPU model does not know: fit them to profiles, list how well, and
+ * keep them in a file.
  */
 #ifndef HES_APP_MODEL_ADD_H
 #define HES_APP_MODEL_ADD_H
@@ -24,5 +25,21 @@ int model_add(struct hes_model *m, const struct hes_catalogue *c, const char *na
  * reading and writing
  */
 int model_add_to_file(const struct hes_workload *added, const char *path, struct hes_err *err);
+
+struct app_fits {
+	struct hes_model_fit *v; /* owned: free() it */
+	size_t n;
+};
+
+/**
+ * Fit the workloads of profiles that the model does not know.
+ * @param profiles  file or folder
+ * @return 0, or what reading them or hes_model_add_workload() returns
+ */
+int app_fits_all(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
+		 struct app_fits *fits, struct hes_err *err);
+
+/** Also list the workload if its user added it. @return 0; -ENOMEM */
+int app_fits_own(const struct hes_workload *w, struct app_fits *fits, struct hes_err *err);
 
 #endif

@@ -12,10 +12,9 @@
 #include "app/gpus_chosen.h"
 #include "app/known_store.h"
 #include "app/gpus_visible.h"
-#include "app/run_folder.h"
+#include "app/run_identity.h"
 #include "app/run_begin.h"
 #include "app/run_gpus.h"
-#include "app/run_identity.h"
 
 #define FOLDER     "partition.run" /* of the logs, without --logs */
 #define GRACE_US   30000000        /* from requesting a job to end until it is killed */

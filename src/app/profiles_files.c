@@ -1,18 +1,23 @@
 /*
- * profiles_files.c - read the files of an import; see profiles_files.h.
+ * profiles_files.c - import and export; see profiles_files.h.
  */
 #include "app/profiles_files.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "app/catalogue.h"
+#include "app/known_folder.h"
+#include "app/known_store.h"
 #include "base/csv.h"
 #include "base/file.h"
+#include "core/row.h"
 #include "heshare/profiler.h"
 
 static bool is_within(const char *folder, const char *name)
@@ -245,4 +250,196 @@ void import_files_free(struct import_files *f)
 		free(f->not_read[i]);
 	free(f->not_read);
 	*f = (struct import_files){ 0 };
+}
+
+struct import {
+	const struct import_request *q;
+	struct hes_catalogue catalogue;
+	struct hes_predictor *predictor; /* NULL: none */
+	struct hes_store_predictor about;
+	struct hes_store *store;
+};
+
+/* Rows of a type that nobody knows could never be trained on. */
+static int import_check_types(const struct import *im, const char *path, const struct app_rows *r,
+			      struct hes_err *err)
+{
+	const char *last = "";
+
+	for (size_t i = 0; i < r->profiles.n + r->samples.n; i++) {
+		const char *type = i < r->profiles.n
+					   ? r->profiles.v[i].gpu_type
+					   : r->samples.v[i - r->profiles.n].task.gpu_type;
+
+		if (strcmp(type, last) == 0)
+			continue;
+		if (!hes_gpu_type_find(&im->catalogue, type, err)) {
+			hes_fail_in(err, "%s", path);
+			return -ENOENT;
+		}
+		last = type;
+	}
+	return 0;
+}
+
+/* Profiles of co-runners: from the same folder, else from the store. */
+static int import_load_known(struct import *im, const struct hes_profiles *along,
+			     struct hes_profiles *out, struct hes_err *err)
+{
+	struct hes_profiles stored;
+	int rc = hes_store_profiles(im->store, &(struct hes_store_query){ .with_modelled = true },
+				    &stored, err);
+
+	if (rc)
+		return rc;
+	rc = hes_profiles_join(along, &stored, out);
+	hes_profiles_free(&stored);
+	return rc ? hes_fail(err, rc, "out of memory for profiles") : 0;
+}
+
+static int import_one(struct import *im, const char *path, struct hes_err *err)
+{
+	struct import_files f = { 0 };
+	struct hes_delivery d = { .source = im->q->source,
+				  .at_us = im->q->at_us,
+				  .name = path,
+				  .profiles = &f.rows.profiles,
+				  .samples = &f.rows.samples,
+				  .points = &f.points };
+	struct hes_profiles known = { 0 };
+	struct hes_forecast *said = NULL;
+	struct hes_delivered done;
+	int rc = import_files_load(path, &im->catalogue, &f, err);
+
+	if (!rc)
+		rc = import_check_types(im, path, &f.rows, err);
+	if (!rc && im->predictor)
+		rc = import_load_known(im, &f.rows.profiles, &known, err);
+	if (!rc && im->predictor) {
+		hes_profiles_hold(&known, im->catalogue.types, im->catalogue.n);
+		f.rows.samples.known = &known;
+		rc = app_forecasts(im->predictor, &im->catalogue, &f.rows.samples, &said, err);
+		d.predictor = &im->about;
+		d.forecasts = said;
+	}
+	if (!rc)
+		rc = hes_store_add(im->store, &d, &done, err);
+	if (!rc && im->q->each)
+		im->q->each(im->q->ctx, path, &f, &done);
+	hes_profiles_free(&known);
+	import_files_free(&f);
+	free(said);
+	return rc;
+}
+
+static int import_open(struct import *im, struct hes_err *err)
+{
+	const struct import_request *q = im->q;
+	int rc = app_catalogue_load(q->app, q->catalogue, true, &im->catalogue, err);
+
+	if (!rc && q->predictor)
+		rc = hes_predictor_load(q->predictor, &im->predictor, err);
+	if (!rc && q->predictor)
+		rc = app_store_predictor(q->predictor, im->predictor, &im->about, err);
+	return rc ? rc
+		  : app_store_open(q->app, q->store, HES_STORE_WRITE, q->wait_ms, &im->store, err);
+}
+
+int profiles_import(const struct import_request *q, size_t n, char *const *paths,
+		    struct hes_err *err)
+{
+	struct import im = { .q = q };
+	int rc = import_open(&im, err);
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = import_one(&im, paths[i], err);
+	hes_store_close(im.store);
+	hes_predictor_free(im.predictor);
+	hes_catalogue_free(&im.catalogue);
+	return rc;
+}
+
+struct featured {
+	struct hes_point p; /* first: the columns of points are at their offsets */
+	double solo_per_s;  /* iterations a second on the whole GPU at the default clock */
+	double sensitivity; /* ... that each percent of the SMs adds */
+};
+
+static const struct hes_row_column further[] = {
+	{ "solo_per_s", HES_ROW_MAYBE, offsetof(struct featured, solo_per_s), 0, 1e12, true },
+	{ "sensitivity", HES_ROW_MAYBE, offsetof(struct featured, sensitivity), -1e12, 1e12, true },
+};
+#define N_FURTHER (sizeof(further) / sizeof(further[0]))
+
+static int features_fill_in(const struct hes_points *points, const struct hes_catalogue *c,
+			    struct featured *v, struct hes_err *err)
+{
+	for (size_t i = 0; i < points->n; i++) {
+		const struct hes_gpu_type *g = hes_gpu_type_find(c, points->v[i].gpu_type, err);
+
+		if (!g)
+			return -ENOENT;
+		v[i].p = points->v[i];
+		hes_points_sensitivity(points, &v[i].p, g, &v[i].solo_per_s, &v[i].sensitivity);
+	}
+	return 0;
+}
+
+/* points.csv in a folder that is there. */
+static int export_points(const struct export_request *q, const struct hes_points *points,
+			 struct hes_err *err)
+{
+	struct hes_row_column columns[HES_ROW_MAX_COLUMNS];
+	const struct hes_row_table t = { "points", columns, hes_point_table.n_columns + N_FURTHER,
+					 sizeof(struct featured) };
+	struct featured *v = calloc(points->n, sizeof(*v));
+	struct hes_catalogue c = { 0 };
+	char *path = NULL;
+	int rc = v && asprintf(&path, "%s/points.csv", q->folder) >= 0
+			 ? 0
+			 : hes_fail(err, -ENOMEM, "out of memory");
+
+	memcpy(columns, hes_point_table.columns, hes_point_table.n_columns * sizeof(columns[0]));
+	memcpy(columns + hes_point_table.n_columns, further, sizeof(further));
+	if (!rc)
+		rc = app_catalogue_load(q->app, q->catalogue, true, &c, err);
+	if (!rc)
+		rc = features_fill_in(points, &c, v, err);
+	if (!rc)
+		rc = hes_rows_save(&t, path, v, points->n, err);
+	hes_catalogue_free(&c);
+	free(path);
+	free(v);
+	return rc;
+}
+
+int profiles_export(const struct export_request *q, struct exported *out, struct hes_err *err)
+{
+	const struct hes_store_query query = { .with_modelled = q->with_modelled };
+	struct hes_profiles p = { 0 };
+	struct hes_samples s = { 0 };
+	struct hes_points points = { 0 };
+	struct hes_store *store = NULL;
+	int rc = app_store_open(q->app, q->store, HES_STORE_READ, q->wait_ms, &store, err);
+
+	if (!rc)
+		rc = hes_store_profiles(store, &query, &p, err);
+	if (!rc)
+		rc = hes_store_samples(store, &query, &s, err);
+	if (!rc)
+		rc = hes_store_points(store, &query, &points, err);
+	if (!rc && p.n + s.n + points.n == 0)
+		rc = hes_fail(err, -ENOENT, "the store has no such rows%s",
+			      q->with_modelled ? "" : "; --with-modelled takes modelled ones too");
+	if (!rc)
+		rc = app_rows_save(q->folder, &p, &s, err);
+	if (!rc && points.n)
+		rc = export_points(q, &points, err);
+	if (!rc)
+		*out = (struct exported){ p.n, s.n, points.n };
+	hes_points_free(&points);
+	hes_profiles_free(&p);
+	hes_samples_free(&s);
+	hes_store_close(store);
+	return rc;
 }

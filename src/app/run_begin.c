@@ -16,9 +16,8 @@
 #include "app/jobs_load.h"
 #include "app/known_folder.h"
 #include "app/known_store.h"
-#include "app/run_folder.h"
-#include "app/run_gpus.h"
 #include "app/run_identity.h"
+#include "app/run_gpus.h"
 
 int app_run_check(struct app_run *r, const struct app_run_options *o, struct hes_err *err)
 {

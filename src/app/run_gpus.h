@@ -1,5 +1,6 @@
 /*
- * run_gpus.h - the GPUs of this machine that a run uses.
+ * run_gpus.h - the GPUs of this machine that a run uses: those of its plan, matched by UUID, else
+ * by type, number and order.
  */
 #ifndef HES_APP_RUN_GPUS_H
 #define HES_APP_RUN_GPUS_H
@@ -8,6 +9,7 @@
 #include "heshare/device.h"
 #include "heshare/journal.h"
 #include "heshare/plan.h"
+#include "heshare/run.h"
 
 /** A plan and the GPUs that are there. */
 struct run_gpus {
@@ -34,5 +36,34 @@ int run_gpus_bind(const struct run_gpus *u, struct hes_journal *j, int64_t run,
  * @run has one of the GPUs; errors of the journal */
 int run_gpus_check(const struct run_gpus *u, struct hes_journal *j, int64_t run,
 		   struct hes_err *err);
+
+/** How the GPUs of a plan may differ from those of this machine: bits. */
+enum fit_how {
+	FIT_OTHERS = 1 << 0, /* others of the same types stand for those that are named by UUID */
+	FIT_LOST = 1 << 1,   /* a GPU that is named by UUID may be missing, if another is there */
+};
+
+/** A GPU of this machine. */
+struct fit_gpu {
+	const char *type; /* in the catalogue; "": not in it */
+	const char *uuid; /* "": not known */
+};
+
+/**
+ * Those that are named by UUID to the same; the others to GPUs of their types, NODE/NUMBER to the
+ * GPU of that number, the rest in order. Pure.
+ * @param node  carry out this node's part alone; NULL: all of the plan
+ * @param how   bits of enum fit_how
+ * @param out   one a GPU of @f: a GPU's index; HES_RUN_GPU_LOST; HES_RUN_NO_GPU for one that is not
+ * ours to run, or that has nothing to do and no GPU
+ * @return 0; -ENODEV too few GPUs of a type, or a GPU that the plan names by UUID is not there;
+ * -ENOENT the plan has no such node
+ */
+int fit_gpus(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
+	     const struct fit_gpu *gpus, size_t n_gpus, long *out, struct hes_err *err);
+
+/** The same with the GPUs of a machine. */
+int fit_devices(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
+		const struct hes_devices *d, long *out, struct hes_err *err);
 
 #endif

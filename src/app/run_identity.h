@@ -1,9 +1,11 @@
 /*
- * run_identity.h - which plan a run carries out, for which users, and whether its process lives.
+ * run_identity.h - which plan a run carries out, for which users, whether its process lives, and
+ * its folders: for the output of jobs, and for the sockets of MPS.
  */
 #ifndef HES_APP_RUN_IDENTITY_H
 #define HES_APP_RUN_IDENTITY_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "app/app.h"
@@ -44,5 +46,22 @@ bool run_has_other_users(const struct hes_jobs *jobs, const char *user);
 
 /** The number of a run, as a person writes it. @return 0; -EINVAL */
 int run_parse_id(const char *text, int64_t *out, struct hes_err *err);
+
+/**
+ * The run's folder, made if it is not there.
+ * @param named   by name; NULL: the name of the plan or jobs file with .run in place of .json or
+ * .csv. May be @out
+ * @param others  root starts jobs of other users: only a folder that root alone can write and
+ * replace will do
+ * @param out     its name without links
+ * @param made    whether it was not there; may be NULL
+ * @return 0; -EPERM others could replace it; -ENAMETOOLONG; -errno
+ */
+int run_folder_choose(const char *named, const char *plan, bool others,
+		      char out[HES_JOURNAL_PATH_MAX], bool *made, struct hes_err *err);
+
+/** A folder for MPS, with a name that is short enough for sockets, the same for every try. @return
+ * as run_folder_choose() */
+int run_folder_choose_mps(const char *folder, bool others, char out[PATH_MAX], struct hes_err *err);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * run_view.h - what is known of a run from outside: the journal, and what its runner publishes
- * while it lives.
+ * run_view.h - what is known of a run from outside: the journal, what its runner publishes while
+ * it lives, and what its jobs printed last.
  */
 #ifndef HES_APP_RUN_VIEW_H
 #define HES_APP_RUN_VIEW_H
+
+#include <stddef.h>
 
 #include "heshare/run.h"
 
@@ -55,5 +57,18 @@ int run_view_load(struct hes_journal *j, const struct hes_run *run, struct run_v
 /** Warn where a run that goes on here cannot write: its folder, and the store. */
 void run_view_check(struct run_view *v, const char *store);
 void run_view_free(struct run_view *v);
+
+#define LAST_LINES 3
+
+struct last_lines {
+	char *log;           /* path of the file; NULL: no memory */
+	char *v[LAST_LINES]; /* fit to be printed and for JSON, at most some hundred bytes each */
+	size_t n;
+};
+
+/** Read the end of a job's output in a run's folder; last_lines_free() it. No lines: there is no
+ * output that may be read. */
+void last_lines_read(const char *folder, const char *job, struct last_lines *out);
+void last_lines_free(struct last_lines *l);
 
 #endif

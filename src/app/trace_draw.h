@@ -1,16 +1,40 @@
 /*
- * trace_draw.h - open a cluster's log or a generator, and draw jobs from it.
+ * trace_draw.h - open a cluster's log or a generator, and draw jobs from it; what they may run:
+ * workloads and batch sizes, with memory and iteration time on a reference GPU.
  */
 #ifndef HES_APP_TRACE_DRAW_H
 #define HES_APP_TRACE_DRAW_H
 
-#include "app/trace_choices.h"
+#include <stddef.h>
+
+#include "app/app.h"
 #include "heshare/job.h"
+#include "heshare/trace.h"
 
 /* What applies unless a user says otherwise, besides hes_trace_options_defaults(). */
 #define TRACE_ROWS           50000
 #define TRACE_REFERENCE      "V100-SXM2-32"
 #define TRACE_MAX_MEMORY_MIB 15360 /* fits a T4 */
+
+struct trace_choices {
+	struct hes_choice *v;
+	size_t n;
+};
+
+struct trace_choices_from {
+	const struct app *app;
+	const char *profiles;  /* file; NULL: the model's workloads of the testbed */
+	const char *reference; /* GPU type */
+	const char *catalogue; /* file with more GPU types; NULL: none */
+	const char *workloads; /* "A,B": only these; NULL: all */
+	uint32_t max_memory_mib;
+};
+
+/** @return 0; -ENOENT unknown GPU type or workload; -EINVAL a named workload never fits; what
+ * loading gave */
+int trace_choices_load(const struct trace_choices_from *from, struct trace_choices *out,
+		       struct hes_err *err);
+void trace_choices_free(struct trace_choices *c);
 
 struct trace_source {
 	const char *path;    /* a log, a generator's profile, or HES_TRACE_GENERATOR */

@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "app/command_words.h"
+#include "app/jobs_load.h"
 #include "base/file.h"
 #include "base/signals.h"
 

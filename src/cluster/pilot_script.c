@@ -6,7 +6,7 @@
  */
 #include "cluster/pilot_script.h"
 
-#include "app/command_words.h"
+#include "app/jobs_load.h"
 
 static void put_name(FILE *f, const char *variable, const char *value)
 {

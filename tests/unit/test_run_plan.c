@@ -2,8 +2,8 @@
  * finds in its environment. */
 #include "heshare/run.h"
 #include "run/environment.h"
-#include "app/command_words.h"
-#include "app/fit_gpus.h"
+#include "app/jobs_load.h"
+#include "app/run_gpus.h"
 #include "unit_test.h"
 
 static const struct hes_job job = {

@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "base/texts.h"
-#include "app/fair_arbiter.h"
+#include "app/fair_client.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "cli/fair/time_option.h"

@@ -16,10 +16,9 @@
 #include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
-#include "app/known_fits.h"
+#include "app/model_add.h"
 #include "cli/inputs/fitted.h"
 #include "cli/inputs/offers.h"
-#include "app/model_add.h"
 #include "heshare/model.h"
 
 /* What was given of a workload that is added; 0, NULL: was not. */

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/profiles_export.h"
-#include "app/profiles_import.h"
+#include "app/profiles_files.h"
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/plural.h"

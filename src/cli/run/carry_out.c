@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/signals.h"
-#include "app/fair_library.h"
+#include "app/fair_tenant.h"
 #include "app/gpus_environment.h"
 #include "cli/cli.h"
 

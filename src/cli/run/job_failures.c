@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/visible.h"
-#include "app/run_last_lines.h"
+#include "app/run_view.h"
 #include "heshare/run.h"
 
 #define MOST_FAILURES 10 /* shown in text */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/campaign_draws.h"
+#include "app/campaign_compare.h"
 #include "base/plural.h"
 #include "base/visible.h"
 #include "cli/cli.h"

@@ -2,7 +2,7 @@
  * cmd_trace.c - `heshare trace`: draw jobs from cluster logs or from a generator.
  *
  * The table of workloads that jobs may run comes from the GPU model or from measured profiles
- * (src/app/trace_choices.c).
+ * (src/app/trace_draw.c).
  */
 #include <inttypes.h>
 #include <limits.h>
