@@ -28,8 +28,8 @@ typedef void opt_say_fn(const char *word, void *ctx);
 typedef void opt_offer_fn(opt_say_fn *say, void *ctx);
 
 struct opt {
-	const char *name;  /* "seed": --seed */
-	char letter;       /* 'o': -o; 0 for none */
+	const char *name; /* "seed": --seed */
+	char letter;      /* 'o': -o; 0 for none */
 	enum opt_kind kind;
 	size_t offset; /* of the value in the command's struct */
 	size_t given;  /* offset of a const char * to what was given, "" of a flag, NULL by default;
