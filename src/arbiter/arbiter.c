@@ -68,7 +68,8 @@ static int room_check(const struct arbiter *a, uint32_t uid, uint32_t all, uint3
 				  "the arbiter has %u connections, as many as it takes", all);
 }
 
-int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now)
+int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, const struct hes_process *of,
+		    uint64_t now)
 {
 	union fair_message m;
 	struct hes_err err;
@@ -79,15 +80,15 @@ int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, 
 	if (!room_check(a, uid, a->connections.used, user_connections(&a->users, uid, now),
 			user_is_trusted(&a->users, uid), &err)) {
 		user_connect(&a->users, uid, now);
-		connection_open(&a->connections, id, uid, pid, now);
+		connection_open(&a->connections, id, uid, of, now);
 		return 0;
 	}
 	length = fair_wire_begin(&m, FAIR_REFUSED);
 	m.answer.code = -EUSERS;
 	snprintf(m.answer.text, sizeof(m.answer.text), "%.*s", FAIR_TEXT_MAX - 1, err.msg);
 	a->out.send(a->out.ctx, id, &m, length);
-	a->out.note(a->out.ctx, &(struct arbiter_note){ ARBITER_REFUSED, SIZE_MAX, uid, pid, "",
-							m.answer.text, 0 });
+	a->out.note(a->out.ctx, &(struct arbiter_note){ ARBITER_REFUSED, SIZE_MAX, uid,
+							(uint32_t)of->pid, "", m.answer.text, 0 });
 	return -EUSERS;
 }
 

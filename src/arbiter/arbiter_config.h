@@ -11,6 +11,7 @@
 
 #include "fair/fair_wire.h"
 #include "heshare/fair_queue.h"
+#include "launch/process.h"
 
 #define ARBITER_MAX_GPUS        64
 #define ARBITER_MAX_CONNECTIONS 4096
@@ -51,10 +52,17 @@ struct arbiter_config {
 	bool clocks;                 /* set the clocks that tenants ask for */
 };
 
+#define ARBITER_FORKS 8
+
 /** A process with a context on a GPU. */
 struct arbiter_process {
-	uint32_t pid, uid;
+	struct hes_process id;
+	uint32_t uid;
 	char name[16]; /* of its program */
+	/* What it was forked from, its parent first, as long as no other program was started
+	 * between: such a process may use the connection of another. */
+	struct hes_process forked_from[ARBITER_FORKS];
+	uint32_t n_forked;
 };
 
 /** Power of a tenant at a clock, as the store has it. */

@@ -22,10 +22,16 @@ void connections_free(struct connections *cs)
 	free(cs->v);
 }
 
-void connection_open(struct connections *cs, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now)
+void connection_open(struct connections *cs, uint32_t id, uint32_t uid,
+		     const struct hes_process *of, uint64_t now)
 {
 	cs->used++;
-	cs->v[id] = (struct connection){ .used = true, .uid = uid, .pid = pid, .second_ns = now };
+	cs->v[id] = (struct connection){ .used = true,
+					 .uid = uid,
+					 .pid = (uint32_t)of->pid,
+					 .started = of->started,
+					 .second_ns = now,
+					 .version = FAIR_WIRE_VERSION };
 }
 
 void connection_doom(struct connections *cs, uint32_t id)

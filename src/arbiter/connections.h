@@ -12,8 +12,10 @@
 struct connection {
 	bool used, doomed;
 	uint32_t uid, pid;
+	uint64_t started;   /* of the process, as struct hes_process has it; 0: not known */
 	uint64_t second_ns; /* start of the second in which messages are counted */
 	uint32_t messages;
+	uint16_t version; /* of the protocol, in answers: another one is refused in its own */
 
 	/* tenants.c */
 	bool greeted;
@@ -41,7 +43,8 @@ struct connections {
 int connections_create(struct connections *cs, const struct arbiter_config *c,
 		       const struct arbiter_out *out);
 void connections_free(struct connections *cs);
-void connection_open(struct connections *cs, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now);
+void connection_open(struct connections *cs, uint32_t id, uint32_t uid,
+		     const struct hes_process *of, uint64_t now);
 void connection_doom(struct connections *cs, uint32_t id);
 /** Forget it, and have it closed. */
 void connection_shut(struct connections *cs, uint32_t id);

@@ -19,6 +19,7 @@
 #include "heshare/tenant_usage.h"
 #include "launch/contexts.h"
 #include "launch/guard.h"
+#include "launch/proc.h"
 #include "measure/gauge.h"
 
 #define ROOM    128  /* reports */
@@ -251,6 +252,22 @@ static void order_usage(struct gpu_thread *t, const struct gpu_order *o)
 		thread_say(t, err.msg);
 }
 
+static void process_find_forks(struct arbiter_process *p)
+{
+	struct hes_proc proc;
+	pid_t pid = p->id.pid;
+
+	while (p->n_forked < ARBITER_FORKS && !hes_proc_read(pid, &proc) && proc.forked) {
+		struct hes_process *from = &p->forked_from[p->n_forked];
+
+		/* A parent that is gone is replaced by one that may be younger. */
+		if (hes_process_of(proc.parent, from) || from->started > proc.id.started)
+			return;
+		pid = from->pid;
+		p->n_forked++;
+	}
+}
+
 /* Of a process that is not in /proc nobody knows whether it is connected. The server of MPS has its
  * clients' contexts. */
 static void order_processes(struct gpu_thread *t)
@@ -266,9 +283,10 @@ static void order_processes(struct gpu_thread *t)
 
 		if (!c->id.started || c->server)
 			continue;
-		p->pid = (uint32_t)c->id.pid;
+		p->id = c->id;
 		p->uid = c->user;
 		memcpy(p->name, c->name, sizeof(p->name));
+		process_find_forks(p);
 		r.n_processes++;
 	}
 	if (r.processes)

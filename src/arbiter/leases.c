@@ -361,8 +361,9 @@ static void lease_grant(struct gpu *g, uint32_t id, uint64_t slice_ns, uint64_t 
 {
 	struct connection *c = &g->connections->v[id];
 	struct tenant *t = connection_tenant(g, id);
-	const bool measure =
-		g->c->profile_ns && g->readings.refresh_ns && power_is_missing(&t->power);
+	/* Joules that may be of others say nothing. */
+	const bool measure = g->c->profile_ns && g->readings.refresh_ns &&
+			     power_is_missing(&t->power) && !gpu_has_outside(g, now);
 
 	g->next = NONE;
 	g->lease = (struct lease){
@@ -487,7 +488,8 @@ void gpu_processes(struct gpu *g, const struct arbiter_process *v, size_t n, uin
 {
 	gpu_has_outside(g, now);
 	outside_look(&g->outside, g->connections, g->index, v, n);
-	gpu_has_outside(g, now);
+	if (gpu_has_outside(g, now))
+		g->long_turns.vain_ns = 0;
 }
 
 void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_t now)

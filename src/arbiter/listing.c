@@ -239,7 +239,7 @@ static size_t outside_message(const struct gpu *g, uint32_t i, union fair_messag
 		return 0;
 	memcpy(m->outside.gpu, g->about.uuid, sizeof(m->outside.gpu));
 	memcpy(m->outside.name, g->outside.v[i].name, sizeof(m->outside.name));
-	m->outside.pid = g->outside.v[i].pid;
+	m->outside.pid = (uint32_t)g->outside.v[i].id.pid;
 	m->outside.uid = g->outside.v[i].uid;
 	return length;
 }

@@ -3,18 +3,31 @@
  */
 #include "arbiter/not_held.h"
 
-static bool process_is_connected(const struct connections *cs, uint32_t gpu, uint32_t pid)
+/* A process that has connected may be gone, and another may have its pid. */
+static bool process_is_connected(const struct connections *cs, uint32_t gpu,
+				 const struct hes_process *p)
 {
-	for (uint32_t i = 0; i < cs->c->connections; i++)
-		if (cs->v[i].greeted && cs->v[i].gpu == gpu && cs->v[i].pid == pid)
+	for (const struct connection *c = cs->v; c < cs->v + cs->c->connections; c++)
+		if (c->greeted && c->gpu == gpu && c->pid == (uint32_t)p->pid &&
+		    (!c->started || c->started == p->started))
 			return true;
 	return false;
 }
 
-static bool outside_has(const struct outside *o, uint32_t pid)
+static bool process_is_held(const struct connections *cs, uint32_t gpu,
+			    const struct arbiter_process *p)
+{
+	bool held = process_is_connected(cs, gpu, &p->id);
+
+	for (uint32_t i = 0; !held && i < p->n_forked; i++)
+		held = process_is_connected(cs, gpu, &p->forked_from[i]);
+	return held;
+}
+
+static bool outside_has(const struct outside *o, const struct hes_process *p)
 {
 	for (uint32_t i = 0; i < o->n; i++)
-		if (o->v[i].pid == pid)
+		if (o->v[i].id.pid == p->pid && o->v[i].id.started == p->started)
 			return true;
 	return false;
 }
@@ -28,13 +41,13 @@ void outside_look(struct outside *o, const struct connections *cs, uint32_t gpu,
 	for (size_t i = 0; i < n && o->n < OUTSIDE_MAX; i++) {
 		struct arbiter_process *p = &o->v[o->n];
 
-		if (process_is_connected(cs, gpu, v[i].pid))
+		if (process_is_held(cs, gpu, &v[i]))
 			continue;
 		*p = v[i];
 		/* The kernel cuts names, and a process chooses its own. */
 		for (char *c = p->name; *c; c++)
 			*c = *c < ' ' || *c > '~' ? '?' : *c;
-		o->again[o->n++] = outside_has(&before, v[i].pid);
+		o->again[o->n++] = outside_has(&before, &v[i].id);
 	}
 }
 

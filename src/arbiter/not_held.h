@@ -1,6 +1,6 @@
 /*
- * not_held.h - work on a GPU outside of leases: of processes with a context there that are not
- * connected, and of tenants that lost a lease.
+ * not_held.h - work on a GPU outside of leases: of processes with a context there, if neither they
+ * nor those that they were forked from are connected, and of tenants that lost a lease.
  *
  * While there may be such work, nobody knows whose the GPU's time and joules are.
  */

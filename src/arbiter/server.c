@@ -209,6 +209,7 @@ static void client_refuse(int fd, int code, const char *text)
 static void client_take(struct server *s, int fd)
 {
 	struct listener_peer who;
+	struct hes_process of;
 	uint32_t id = 0;
 
 	while (id < s->c->arbiter.connections && s->fds[id] >= 0)
@@ -228,7 +229,9 @@ static void client_take(struct server *s, int fd)
 		client_refuse(fd, -EUSERS, "the arbiter has as many connections as it takes");
 	} else {
 		s->fds[id] = fd;
-		if (arbiter_connect(s->a, id, who.uid, (uint32_t)who.pid, hes_monotonic_ns()) ||
+		of = (struct hes_process){ .pid = who.pid };
+		hes_process_of(who.pid, &of);
+		if (arbiter_connect(s->a, id, who.uid, &of, hes_monotonic_ns()) ||
 		    server_watch(s, fd, id, NULL)) {
 			server_close(s, id);
 			arbiter_disconnect(s->a, id, hes_monotonic_ns());

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAT_MAX 1024
+#define STAT_MAX       1024
+#define FORKED_NO_EXEC 0x40u /* PF_FORKNOEXEC of the kernel */
 
 /* @return the number of bytes before the closing NUL; -1 */
 static ssize_t read_file(pid_t pid, const char *name, char *out, size_t size)
@@ -39,6 +40,7 @@ int hes_proc_read(pid_t pid, struct hes_proc *out)
 	const char *name, *end;
 	unsigned long long started;
 	int parent, session;
+	unsigned flags;
 
 	if (read_file(pid, "stat", text, sizeof(text)) <= 0)
 		return -ESRCH;
@@ -47,8 +49,8 @@ int hes_proc_read(pid_t pid, struct hes_proc *out)
 	end = strrchr(text, ')');
 	if (!name || !end || end < name ||
 	    sscanf(end + 1,
-		   " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-		   &state, &parent, &session, &started) != 4)
+		   " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		   &state, &parent, &session, &flags, &started) != 5)
 		return -ESRCH;
 	snprintf(s.name, sizeof(s.name), "%.*s", (int)(end - name - 1), name + 1);
 	s.id.started = started;
@@ -56,6 +58,7 @@ int hes_proc_read(pid_t pid, struct hes_proc *out)
 	s.session = session;
 	s.ended = state == 'Z' || state == 'X';
 	s.stopped = state == 'T' || state == 't';
+	s.forked = flags & FORKED_NO_EXEC;
 	*out = s;
 	return 0;
 }

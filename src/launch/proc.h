@@ -14,6 +14,7 @@ struct hes_proc {
 	pid_t parent, session;
 	bool ended;    /* a zombie */
 	bool stopped;  /* by a signal or a debugger */
+	bool forked;   /* from its parent, and has started no other program since */
 	char name[16]; /* of the program; the kernel cuts it */
 };
 

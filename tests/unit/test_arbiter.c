@@ -475,7 +475,7 @@ TEST(an_arbiter_says_that_it_is_alive)
 	arbiter_message(b.a, 0, &m, fair_wire_begin(&m, FAIR_PING), b.now);
 	assert_int_equal(b.c[0].pongs, 1);
 	/* Only tenants ask. */
-	arbiter_connect(b.a, 1, 1000, 1, b.now);
+	arbiter_connect(b.a, 1, 1000, &(struct hes_process){ 1, 0 }, b.now);
 	arbiter_message(b.a, 1, &m, fair_wire_begin(&m, FAIR_PING), b.now);
 	assert_true(b.c[1].closed && !b.c[1].pongs);
 	bench_close(&b);

@@ -39,7 +39,7 @@ TEST(powers_are_measured_in_charged_turns)
 	bench_shares_are(&b, slices, 2, 0.03);
 	bench_status(&b);
 	assert_true(b.gpu.fairness_energy > 0.9);
-	assert_int_equal(b.rows[0].power_source, FAIR_POWER_PROFILED);
+	assert_int_equal(b.rows[0].power_source, FAIR_POWER_KNOWN);
 	bench_close(&b);
 }
 
@@ -190,7 +190,7 @@ TEST(a_gpu_whose_driver_hangs_is_still_shared)
 	bench_run(&b, 20 * BENCH_SECOND);
 	bench_shares_are(&b, slices, 2, 0.02);
 	bench_status(&b);
-	assert_int_equal(bench_row(&b, "small")->power_source, FAIR_POWER_PROFILED);
+	assert_int_equal(bench_row(&b, "small")->power_source, FAIR_POWER_KNOWN);
 	bench_close(&b);
 }
 
@@ -198,7 +198,14 @@ TEST(a_gpu_whose_driver_hangs_is_still_shared)
  * joules, and nobody knows what is fair. */
 TEST(work_outside_of_leases_is_seen_and_not_charged)
 {
-	const struct arbiter_process outside[] = { { 1, 7, "a\033name" }, { 100, 0, "tenant" } };
+	const struct arbiter_process outside[] = {
+		{ .id = { 1, 1 }, .uid = 7, .name = "a\033name" },
+		{ .id = { 100, 50 }, .name = "tenant" },
+		{ .id = { 7, 60 },
+		  .name = "forked",
+		  .forked_from = { { 8, 55 }, { 100, 50 } },
+		  .n_forked = 2 },
+	};
 	double had_j;
 
 	bench_open(&b, NULL, 14);
@@ -210,10 +217,10 @@ TEST(work_outside_of_leases_is_seen_and_not_charged)
 	bench_status(&b);
 	assert_true(b.gpu.fairness_system == 1 && b.gpu.total_system == 1);
 	had_j = bench_row(&b, "a")->energy_j;
-	arbiter_processes(b.a, 0, outside, 2, b.now);
+	arbiter_processes(b.a, 0, outside, 3, b.now);
 	bench_status(&b);
 	assert_int_equal(b.n_outside, 0);
-	arbiter_processes(b.a, 0, outside, 2, b.now);
+	arbiter_processes(b.a, 0, outside, 3, b.now);
 	b.idle_w += 100;
 	bench_run(&b, 5 * BENCH_SECOND);
 	bench_status(&b);
@@ -230,6 +237,83 @@ TEST(work_outside_of_leases_is_seen_and_not_charged)
 	bench_status(&b);
 	assert_int_equal(b.n_outside, 0);
 	assert_true(b.gpu.fairness_system == 1 && isnan(b.gpu.total_system));
+	bench_close(&b);
+}
+
+/* Its connection is open still: a process that it was forked from has it. */
+TEST(a_new_process_with_the_pid_of_a_tenant_that_is_gone_is_not_held)
+{
+	const struct arbiter_process reused = { .id = { 100, 90 }, .name = "other" };
+
+	bench_open(&b, NULL, 14);
+	bench_add(&b, "a", 1, 200);
+	bench_run(&b, BENCH_SECOND);
+	arbiter_processes(b.a, 0, &reused, 1, b.now);
+	arbiter_processes(b.a, 0, &reused, 1, b.now);
+	bench_status(&b);
+	assert_int_equal(b.n_outside, 1);
+	bench_close(&b);
+}
+
+/* A newcomer has no long turn that would measure nothing, and is measured once the process has
+ * gone. */
+TEST(nobody_is_measured_while_a_process_is_not_held)
+{
+	const struct arbiter_process outside = { .id = { 1, 1 } };
+	struct arbiter_config c = bench_config();
+
+	c.queue.policy = hes_fair_policy_find("time", NULL);
+	c.profile_ns = 5 * BENCH_SECOND;
+	bench_open(&b, &c, 14);
+	b.refresh_ns = 100 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "runs", 1, 200);
+	bench_add(&b, "new", 1, 0);
+	b.c[1].draws_w = 300;
+	arbiter_processes(b.a, 0, &outside, 1, b.now);
+	arbiter_processes(b.a, 0, &outside, 1, b.now);
+	for (int i = 0; i < 2000; i++) {
+		bench_run(&b, 10 * BENCH_MS);
+		assert_true(b.c[1].slice_ns <= 100 * BENCH_MS);
+	}
+	bench_status(&b);
+	assert_int_equal(bench_row(&b, "new")->power_source, FAIR_POWER_ASSUMED);
+	assert_true(fabs((double)bench_take_used(&b, 0) - 10e9) < 0.2e9);
+	arbiter_processes(b.a, 0, NULL, 0, b.now);
+	bench_run(&b, 20 * BENCH_SECOND);
+	bench_status(&b);
+	assert_true(fabs(bench_row(&b, "new")->power_w / 300 - 1) < 0.03);
+	assert_int_equal(b.notes[ARBITER_PROFILED], 1);
+	bench_close(&b);
+}
+
+/* After its first long turn it has two milliseconds of work now and then. A short turn is an eighth
+ * of its slice, so that each of them is charged as eight. */
+TEST(a_loan_is_paid_back_by_what_short_turns_use)
+{
+	struct arbiter_config c = bench_config();
+	uint64_t leases;
+
+	c.queue.policy = hes_fair_policy_find("time", NULL);
+	c.profile_ns = 5 * BENCH_SECOND;
+	bench_open(&b, &c, 14);
+	b.refresh_ns = 100 * BENCH_MS;
+	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_add(&b, "runs", 1, 200);
+	bench_add(&b, "new", 1, 0);
+	b.c[1].draws_w = 200;
+	while (b.c[1].slice_ns < 200 * BENCH_MS)
+		bench_run(&b, BENCH_MS);
+	b.c[1].burst_ns = 2 * BENCH_MS;
+	b.c[1].left_ns = 0;
+	b.c[1].pause_ns = BENCH_MS;
+	b.c[0].holds_ns = 5 * BENCH_MS;
+	while (b.c[1].state == 2)
+		bench_run(&b, BENCH_MS);
+	leases = b.c[1].leases;
+	bench_run(&b, 400 * BENCH_MS);
+	print_message("# %d short turns in 0.4 s\n", (int)(b.c[1].leases - leases));
+	assert_true(b.c[1].leases - leases >= 10 && b.c[1].leases - leases <= 20);
 	bench_close(&b);
 }
 

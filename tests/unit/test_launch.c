@@ -14,6 +14,7 @@
 #include "launch/cgroup.h"
 #include "launch/launch.h"
 #include "launch/members.h"
+#include "launch/proc.h"
 #include "unit_test.h"
 
 struct place {
@@ -710,6 +711,23 @@ TEST_WITH(a_job_within_a_job_extends_its_mark, set_up, tear_down)
 	unsetenv(HES_MARK_VARIABLE);
 	assert_int_equal(strlen(c.mark), 16);
 	wait_for(&c);
+}
+
+TEST(a_process_that_was_forked_is_told_from_one_that_runs_another_program)
+{
+	struct hes_proc p;
+	pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(hes_proc_read(pid, &p), 0);
+	assert_true(p.forked && p.parent == getpid());
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(hes_proc_read(getpid(), &p), 0);
+	assert_false(p.forked);
 }
 
 int main(void)
