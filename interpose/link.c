@@ -235,8 +235,10 @@ static void link_take(struct link *l, const union fair_message *m)
 static bool link_receive(struct link *l, bool *prepare)
 {
 	union fair_message m;
+	struct fair_answer other = { .code = 0 };
 	char packet[sizeof(m) + 1];
 	bool ours = link_inode(l->fd) == l->inode;
+	int rc;
 	ssize_t n = ours ? recv(l->fd, packet, sizeof(packet), MSG_DONTWAIT) : 0;
 
 	/* What came before a reset can be read after it. */
@@ -244,10 +246,16 @@ static bool link_receive(struct link *l, bool *prepare)
 		n = recv(l->fd, packet, sizeof(packet), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (n <= 0 || fair_wire_parse(packet, (size_t)n, &m)) {
+	rc = n <= 0 ? -EPIPE : fair_wire_parse(packet, (size_t)n, &m);
+	if (rc == -EPROTONOSUPPORT) {
+		other.code = rc;
+		fair_wire_say_version(packet, "it", "this library", other.text);
+		link_refuse(l, &other);
+	} else if (rc) {
 		l->broken = true;
-		return false;
 	}
+	if (rc)
+		return false;
 	l->heard_ns = gate_now_ns();
 	l->query_ns = 0;
 	*prepare = m.head.type == FAIR_PREPARE;

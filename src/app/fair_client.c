@@ -123,7 +123,7 @@ int fair_client_send(int fd, const union fair_message *m, size_t length, struct 
 int fair_client_receive(int fd, union fair_message *out, struct hes_err *err)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
-	char packet[sizeof(*out) + 1];
+	char packet[sizeof(*out) + 1], text[FAIR_TEXT_MAX];
 	ssize_t n;
 	int rc;
 
@@ -132,12 +132,16 @@ int fair_client_receive(int fd, union fair_message *out, struct hes_err *err)
 	n = recv(fd, packet, sizeof(packet), 0);
 	/* What came before a reset can be read after it. */
 	if (n < 0 && errno == ECONNRESET)
+	if (rc == -EPROTONOSUPPORT) {
+		fair_wire_say_version(packet, "the arbiter", "this program", text);
+		return hes_fail(err, rc, "%s", text);
+	}
 		n = recv(fd, packet, sizeof(packet), 0);
 	if (n <= 0)
 		return hes_fail(err, n ? -errno : -EPIPE, "the arbiter closed the connection");
 	rc = fair_wire_parse(packet, (size_t)n, out);
 	if (rc)
-		return hes_fail(err, rc, "the arbiter is of another version of heshare");
+		return hes_fail(err, rc, "what answers there is no arbiter");
 	if (out->head.type == FAIR_REFUSED || (out->head.type == FAIR_ANSWER && out->answer.code))
 		return hes_fail(err, out->answer.code < 0 ? out->answer.code : -EPROTO, "%s",
 				out->answer.text);

@@ -348,9 +348,13 @@ void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t 
 			      !rc && (m.head.type == FAIR_STATUS || m.head.type == FAIR_SET),
 			      now)) {
 		connection_say(&a->connections, ARBITER_FLOOD, id, NULL);
+	char text[FAIR_TEXT_MAX];
 		connection_doom(&a->connections, id);
 	} else if (rc == -EPROTONOSUPPORT) {
-		connection_refuse(a, id, rc, "the arbiter speaks another version of the protocol");
+		fair_wire_say_version(packet, "the program", "the arbiter", text);
+		memcpy(&m.head, packet, sizeof(m.head));
+		c->version = m.head.version;
+		connection_refuse(a, id, rc, text);
 	} else if (rc || !connection_handle(a, id, &m, now)) {
 		connection_say(&a->connections, ARBITER_BAD_PACKET, id,
 			       rc ? "a packet that is no message"

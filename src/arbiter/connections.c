@@ -61,6 +61,7 @@ void connection_answer(struct connections *cs, uint32_t id, enum fair_message_ty
 	union fair_message m;
 	size_t length = fair_wire_begin(&m, type);
 
+	m.head.version = cs->v[id].version;
 	m.answer.code = code;
 	snprintf(m.answer.text, sizeof(m.answer.text), "%.*s", FAIR_TEXT_MAX - 1, text);
 	connection_send(cs, id, &m, length);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NO_TEXT SIZE_MAX
@@ -82,6 +83,18 @@ static bool text_is_clean(const char *text, size_t max)
 		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
 			return false;
 	return true;
+}
+
+void fair_wire_say_version(const void *packet, const char *other, const char *self,
+			   char out[FAIR_TEXT_MAX])
+{
+	struct fair_head h;
+
+	memcpy(&h, packet, sizeof(h));
+	snprintf(out, FAIR_TEXT_MAX,
+		 "%s speaks version %u of the protocol and %s version %u; both must be of one "
+		 "version of heshare",
+		 other, h.version, self, FAIR_WIRE_VERSION);
 }
 
 int fair_wire_parse(const void *packet, size_t length, union fair_message *out)

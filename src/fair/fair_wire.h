@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #define FAIR_WIRE_MAGIC   UINT32_C(0x46534548) /* "HESF" */
-#define FAIR_WIRE_VERSION 1
+#define FAIR_WIRE_VERSION 2  /* of all messages: a changed struct is a new version */
 #define FAIR_NAME_MAX     64 /* of a tenant, with its NUL */
 #define FAIR_TEXT_MAX     160
 #define FAIR_ANY_USER     UINT32_MAX
@@ -231,12 +231,18 @@ size_t fair_wire_size(unsigned type);
 /** Zero @m and fill its head. @return its length */
 size_t fair_wire_begin(union fair_message *m, enum fair_message_type type);
 
+/** What to say where fair_wire_parse() returned -EPROTONOSUPPORT. @param other  who sent the
+ * packet,
+ * @self: who read it: "the arbiter" */
+void fair_wire_say_version(const void *packet, const char *other, const char *self,
+			   char out[FAIR_TEXT_MAX]);
+
 /**
  * Take a packet apart. Texts end with a NUL and have no control characters; reserved fields are 0;
  * numbers are as sent.
  * @param out  written only on success
- * @return 0; -EBADMSG no message of this protocol; -EPROTONOSUPPORT another version (the head of
- * HELLO and REFUSED stays as it is in all versions)
+ * @return 0; -EBADMSG no message of this protocol; -EPROTONOSUPPORT another version (heads and
+ * REFUSED stay as they are in all versions)
  */
 int fair_wire_parse(const void *packet, size_t length, union fair_message *out);
 

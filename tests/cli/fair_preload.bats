@@ -139,6 +139,14 @@ checksum() { # OPTION...
 heshare-fair: scheduled by the arbiter at $PWD/s as tenant waits" ]
 	[ "$(count refused waits)" = 3 ]
 	[ "$(count grant waits)" -ge 1 ]
+@test "an arbiter of another version of the protocol is refused, and says what it speaks" {
+	start_arbiter --version 1
+	run -75 --separate-stderr tenant a --if-refused exit "$CLIENT" --rounds 5
+	[ "$stderr" = "heshare-fair: the arbiter at $PWD/s refuses: it speaks version 1 of the protocol and this library version 2; both must be of one version of heshare: the program ends" ]
+	run -1 --separate-stderr heshare fair top --socket "$PWD/s"
+	[ "$stderr" = "heshare fair top: the arbiter speaks version 1 of the protocol and this program version 2; both must be of one version of heshare" ]
+}
+
 }
 
 @test "a program on a GPU that the arbiter does not share has no reason to wait" {

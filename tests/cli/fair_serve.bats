@@ -364,7 +364,7 @@ true" ]
 		kill $arbiter; wait $arbiter
 	END
 	[ "$status" -eq 0 ]
-	[ "${lines[*]}" = 'closed closed true ["lost",1] 0' ]
+	[ "${lines[*]}" = 'closed closed 101 closed true ["lost",1] 0' ]
 	grep -q "process [0-9]* did not release the GPU in time, and others have it now" serve.log
 	# What is repeated is printed once, and counted.
 	[ "$(grep -c "was disconnected: a packet that is no message" serve.log)" = 1 ]
@@ -422,6 +422,8 @@ true" ]
 		client work alice 1 >/dev/null
 		kill $arbiter; wait $arbiter
 		jq -r '[.event, .tenant, .gpu] | @csv' events.json
+	# Little is not nothing.
+	[ "$(grep -c " 0\.0*\( \|$\)" <<<"$output")" = 0 ]
 	END
 	[ "$status" -eq 0 ]
 	[ "$output" = $'"connected","alice",0\n"disconnected","alice",0' ]

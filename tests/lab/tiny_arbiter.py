@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """A small arbiter for tests of the preload library: round robin over all connections, whatever their GPU.
 
-    tiny_arbiter.py SOCKET [--slice MS] [--window MS] [--idle MS] [--log FILE] [--refuse TEXT [--code ERRNO] [--times N]]
+    tiny_arbiter.py SOCKET [--slice MS] [--window MS] [--idle MS] [--log FILE] [--refuse TEXT [--code ERRNO] [--times N]] [--version N]
 
 It speaks the protocol of src/fair/fair_wire.h. The log has a JSON line a message. Ends with SIGTERM.
 """
 import argparse
+import errno
 import json
 import os
 import select
@@ -15,7 +16,7 @@ import struct
 import sys
 import time
 
-MAGIC, VERSION = 0x46534548, 1
+MAGIC, VERSION = 0x46534548, 2
 HELLO, WANT, RELEASE, PING = 1, 2, 3, 6
 WELCOME, REFUSED, PREPARE, GRANT, STOP, PONG = 100, 101, 102, 103, 104, 109
 HEAD = struct.Struct("=IHH")
@@ -80,7 +81,7 @@ class Arbiter:
     def send(self, tenant, kind, *values, **fields):
         self.note(tenant, kind, **fields)
         try:
-            tenant.connection.send(HEAD.pack(MAGIC, VERSION, kind) + BODY[kind].pack(*values))
+            tenant.connection.send(HEAD.pack(MAGIC, self.options.version, kind) + BODY[kind].pack(*values))
         except OSError:
             self.drop(tenant)
 
@@ -94,9 +95,13 @@ class Arbiter:
 
     def take(self, tenant, packet):
         magic, version, kind = HEAD.unpack(packet[: HEAD.size])
-        values = BODY[kind].unpack(packet[HEAD.size :])
-        if magic != MAGIC or version != VERSION:
+        if magic != MAGIC:
             raise ValueError("not this protocol")
+        if version != self.options.version:
+            self.send(tenant, REFUSED, -errno.EPROTONOSUPPORT, 0, b"another version")
+            self.drop(tenant)
+            return
+        values = BODY[kind].unpack(packet[HEAD.size :])
         if kind == HELLO:
             tenant.name = values[4].rstrip(b"\0").decode()
             self.note(tenant, kind, gpu=values[0].hex(), weight=values[1], clock=values[2])
@@ -186,6 +191,7 @@ def main():
     parser.add_argument("--refuse")
     parser.add_argument("--code", type=int, default=1)
     parser.add_argument("--times", type=int, default=-1)
+    parser.add_argument("--version", type=int, default=VERSION)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     arbiter = Arbiter(parser.parse_args())
     print("ready", flush=True)

@@ -41,6 +41,7 @@ struct bench_client {
 	uint64_t longest_wait_ns, wants_ns;
 	bool goes_idle; /* at the end of this lease */
 	int refused;
+	uint16_t version;      /* of the last message that came */
 	double kept_s, kept_j; /* in the store */
 };
 

@@ -457,6 +457,7 @@ TEST(a_wrong_packet_ends_only_its_connection)
 	m.head.version++;
 	arbiter_message(b.a, 3, &m, sizeof(m.want), b.now);
 	assert_int_equal(b.c[3].refused, -EPROTONOSUPPORT);
+	assert_int_equal(b.c[3].version, FAIR_WIRE_VERSION + 1);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_true(b.c[i].closed);
 	bench_take_used(&b, 4);

@@ -38,7 +38,7 @@ TEST(a_wrong_length_or_head_is_refused_and_nothing_is_written)
 		for (size_t n = 0; n < sizeof(m); n++)
 			if (n != length)
 				assert_int_equal(fair_wire_parse(&m, n, &got), -EBADMSG);
-		m.head.version = 2;
+		m.head.version = FAIR_WIRE_VERSION - 1;
 		assert_int_equal(fair_wire_parse(&m, length, &got), -EPROTONOSUPPORT);
 		m.head.version = FAIR_WIRE_VERSION;
 		m.head.magic++;

@@ -541,12 +541,13 @@ TEST_WITH(launches_pass_while_the_arbiter_hangs, begin, finish)
 	close(again);
 }
 
-static void refuse(int fd)
+static void refuse(int fd, uint16_t version)
 {
 	union fair_message m;
 
 	expect(fd, FAIR_HELLO, &m);
 	fair_wire_begin(&m, FAIR_REFUSED);
+	m.head.version = version;
 	m.answer.code = -EUSERS;
 	send_message(fd, &m);
 	expect(fd, 0, &m);
@@ -555,7 +556,7 @@ static void refuse(int fd)
 
 static void *refuse_first(void *fd)
 {
-	refuse(*(int *)fd);
+	refuse(*(int *)fd, FAIR_WIRE_VERSION);
 	return NULL;
 }
 
@@ -569,6 +570,7 @@ static void start_refused(int *fd)
 	pthread_join(t, NULL);
 }
 
+/* Also of one that speaks to an arbiter of an earlier version. */
 TEST_WITH(launches_of_a_refused_program_wait, begin, finish)
 {
 	int fds[] = { offer(), offer(), offer() };
@@ -576,9 +578,9 @@ TEST_WITH(launches_of_a_refused_program_wait, begin, finish)
 
 	start_refused(&fds[0]);
 	start_work(&w, 0, 100, 0);
-	refuse(fds[1]);
-	assert_int_equal(atomic_load(&fake_launches), 0);
+	refuse(fds[1], FAIR_WIRE_VERSION - 1);
 	welcome(fds[2]);
+	assert_int_equal(atomic_load(&fake_launches), 0);
 	serve(fds[2], &w);
 	assert_int_equal(atomic_load(&fake_launches), 100);
 	close(fds[2]);
