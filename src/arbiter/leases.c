@@ -91,6 +91,15 @@ static uint64_t lease_lent(const struct gpu *g, uint64_t used)
 	return turn > slice_ns ? turn - slice_ns : 0;
 }
 
+/* @return what is paid back by @used of a short turn, minus earlier charges: it counts as a part of
+ * a whole turn */
+static uint64_t lease_pays(const struct lease *l, uint64_t used)
+{
+	const uint64_t turn = used < l->slice_ns ? used : l->slice_ns;
+
+	return l->is_short && turn > l->accounted_ns ? loan_paid_ns(turn - l->accounted_ns) : 0;
+}
+
 /* Charge @used of the lease, minus earlier charges. */
 static void lease_charge(struct gpu *g, uint64_t used, uint64_t now)
 {
@@ -107,7 +116,8 @@ static void lease_charge(struct gpu *g, uint64_t used, uint64_t now)
 	lent = lent > l->lent_ns ? lent - l->lent_ns : 0;
 	lent = lent < more ? lent : more;
 	joules = power_watts(&t->power) * (double)more * 1e-9;
-	hes_fair_queue_charge(gpu_queue(g), t->queue, more - lent, joules, NULL);
+	hes_fair_queue_charge(gpu_queue(g), t->queue, more - lent + lease_pays(l, used), joules,
+			      NULL);
 	l->accounted_ns = used;
 	l->lent_ns += lent;
 	g->used_ns += more;
@@ -352,8 +362,9 @@ static void lease_length(struct gpu *g, struct tenant *t, uint64_t slice_ns, boo
 {
 	struct lease *l = &g->lease;
 
-	l->slice_ns = slice_ns;
-	if (!loan_pay(&g->long_turns, t, &l->slice_ns, now) && measure)
+	l->slice_ns = loan_turn_ns(t, slice_ns, now);
+	l->is_short = l->slice_ns < slice_ns;
+	if (!l->is_short && measure)
 		l->slice_ns = long_turn_ns(&g->long_turns, t, slice_ns, now);
 }
 

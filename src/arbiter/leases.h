@@ -33,6 +33,7 @@ struct lease {
 	uint64_t accounted_ns; /* of it, charged and in the sums */
 	uint64_t lent_ns;      /* of it, not charged, but to be paid back */
 	bool prepared, measured;
+	bool is_short; /* it pays a loan back */
 };
 
 /** A GPU that is shared. Read its members; leases.c alone changes them. */

@@ -132,15 +132,14 @@ static void loan_charge(const struct long_turns *lt, const struct tenant *t, uin
 	hes_fair_queue_charge(lt->tenants->turns[lt->gpu].queue, t->queue, ns, 0, NULL);
 }
 
-bool loan_pay(const struct long_turns *lt, const struct tenant *t, uint64_t *slice_ns, uint64_t now)
+uint64_t loan_turn_ns(const struct tenant *t, uint64_t slice_ns, uint64_t now)
 {
-	const uint64_t turn_ns = *slice_ns / SHORT_PART;
+	return now < t->loan.until_ns ? slice_ns / SHORT_PART : slice_ns;
+}
 
-	if (now >= t->loan.until_ns)
-		return false;
-	loan_charge(lt, t, *slice_ns - turn_ns);
-	*slice_ns = turn_ns;
-	return true;
+uint64_t loan_paid_ns(uint64_t used_ns)
+{
+	return (SHORT_PART - 1) * used_ns;
 }
 
 void loan_end(const struct long_turns *lt, struct tenant *t, uint64_t now)

@@ -8,8 +8,8 @@
  *
  * The time beyond the slice is a loan; so is that of a turn whose slice became shorter, because
  * others came, while it lasted. Until it is paid back the tenant's turns are short, a part
- * of its slice, and charged as whole ones; no other tenant of the GPU has a long turn meanwhile. So
- * others lack no more than one loan at a time.
+ * of its slice, and its use of them is charged as if they were whole ones; no other tenant of the
+ * GPU has a long turn meanwhile. So others lack no more than one loan at a time.
  */
 #ifndef HES_ARBITER_LONG_TURNS_H
 #define HES_ARBITER_LONG_TURNS_H
@@ -37,10 +37,10 @@ uint32_t long_turn_next(struct long_turns *lt);
 
 /** A turn has ended, @ns beyond a slice. */
 void loan_give(struct long_turns *lt, struct tenant *t, uint64_t ns, uint64_t now);
-/** @return whether the tenant pays a loan back now: its turn is charged, and how long it may be is
- * in @slice_ns */
-bool loan_pay(const struct long_turns *lt, const struct tenant *t, uint64_t *slice_ns,
-	      uint64_t now);
+/** @return how long the tenant's turn may be: a part of its slice while it pays a loan back */
+uint64_t loan_turn_ns(const struct tenant *t, uint64_t slice_ns, uint64_t now);
+/** @return what is charged for @used_ns of such a turn, in addition to it */
+uint64_t loan_paid_ns(uint64_t used_ns);
 /** Charge what is left of a loan: the tenant leaves, or lost its lease. */
 void loan_end(const struct long_turns *lt, struct tenant *t, uint64_t now);
 
