@@ -52,13 +52,11 @@ static int listing_create(struct arbiter *a, uint64_t now)
 	*l = (struct listing){ .c = &a->c,
 			       .connections = &a->connections,
 			       .tenants = &a->tenants,
-			       .users = &a->users,
 			       .gpus = a->gpus,
 			       .started_ns = now };
 	l->measured = calloc(2 * (size_t)a->tenants.n, sizeof(*l->measured));
 	l->who = calloc(a->tenants.n, sizeof(*l->who));
-	l->sums = calloc(a->tenants.n, sizeof(*l->sums));
-	return l->measured && l->who && l->sums ? 0 : -ENOMEM;
+	return l->measured && l->who ? 0 : -ENOMEM;
 }
 
 int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out, uint64_t now,
@@ -104,6 +102,5 @@ void arbiter_destroy(struct arbiter *a)
 	free(a->gpus);
 	free(a->listing.measured);
 	free(a->listing.who);
-	free(a->listing.sums);
 	free(a);
 }

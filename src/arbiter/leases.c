@@ -121,8 +121,7 @@ static void lease_charge(struct gpu *g, uint64_t used, uint64_t now)
 	l->accounted_ns = used;
 	l->lent_ns += lent;
 	g->used_ns += more;
-	sums_add_time(&t->sums, more, now);
-	sums_add_energy(&t->sums, joules, now);
+	sums_add(&t->sums, more, joules, tenant_part(g->tenants, t), now);
 }
 
 void gpu_account(struct gpu *g, uint64_t now)
@@ -176,6 +175,7 @@ void lease_want(struct gpu *g, uint32_t id, uint64_t now)
 	if (hes_fair_queue_submit(gpu_queue(g), t->queue, c->stream, 1, NULL))
 		return;
 	c->wants = true;
+	t->wanting++;
 	if (!g->wanting++)
 		g->wanted_since_ns = now;
 	sums_want(&t->sums, now);
@@ -185,14 +185,16 @@ void lease_want(struct gpu *g, uint32_t id, uint64_t now)
 static void lease_rest(struct gpu *g, uint32_t id, uint64_t now)
 {
 	struct connection *c = &g->connections->v[id];
+	struct tenant *t = connection_tenant(g, id);
 
 	connection_turn(g, id, FAIR_IDLE, now);
 	if (g->next == id)
 		g->next = NONE;
 	if (!c->wants)
 		return;
-	hes_fair_queue_done(gpu_queue(g), connection_tenant(g, id)->queue, c->stream, 1, NULL);
+	hes_fair_queue_done(gpu_queue(g), t->queue, c->stream, 1, NULL);
 	c->wants = false;
+	t->wanting--;
 	if (!--g->wanting)
 		g->wanted_ns += now - g->wanted_since_ns;
 }

@@ -8,86 +8,87 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SCALE 1e3 /* of rates as whole numbers: ns in a second times this */
-
-static bool tenant_has_work(const struct listing *l, const struct tenant *t)
-{
-	struct hes_fair_usage u;
-
-	return !hes_fair_queue_usage(l->tenants->turns[t->gpu].queue, t->queue, &u, NULL) &&
-	       u.items;
-}
-
-/* One number of a tenant for hes_fair_measure(): its time, and its energy as the power that makes
- * it. */
-static void measured_add(struct listing *l, size_t k, uint32_t tenant, double ns, double joules)
-{
-	double watts = ns > 0 ? joules / ns * 1e9 : 0;
-
-	l->measured[k] =
-		(struct hes_fair_tenant){ fmin(fmax(watts, HES_FAIR_MIN_NUMBER),
-					       HES_FAIR_MAX_NUMBER),
-					  l->tenants->v[tenant].weight, HES_FAIR_BACKLOGGED };
-	l->who[k] = tenant;
-	l->sums[k] = (uint64_t)fmin(fmax(ns, 0), 0x1p62);
-}
-
 static const struct hes_fairness not_known = { NAN, NAN, NAN };
 
-/* A tenant's part of its user's weight. */
-static void weights_nest(struct listing *l, size_t n, uint64_t now)
+/* What tenants had of what is to be equal, and how equal it is. */
+struct spread {
+	double least, most;
+};
+
+static void spread_add(struct spread *s, double x)
 {
-	const struct tenant *v = l->tenants->v;
-
-	for (size_t k = 0; k < n; k++) {
-		const uint32_t uid = v[l->who[k]].uid;
-		double sum = 0;
-
-		for (size_t i = 0; i < n; i++)
-			sum += v[l->who[i]].uid == uid ? v[l->who[i]].weight : 0;
-		l->measured[k].weight *= user_weight(l->users, uid, now) / sum;
-	}
+	s->least = fmin(s->least, x);
+	s->most = fmax(s->most, x);
 }
 
-static struct hes_fairness fairness(struct listing *l, uint32_t gpu, bool recent, uint64_t now)
+static double spread_fairness(const struct spread *s)
 {
-	struct hes_fairness f = { 1, 1, 1 };
-	const uint64_t outside_ns = l->gpus[gpu].outside.last_ns,
-		       recent_ns = RECENT * l->c->queue.interval * l->c->queue.quantum_ns;
-	uint64_t since_ns = recent ? now - (now < recent_ns ? now : recent_ns) : now;
-	size_t n = 0;
+	return s->most > 0 ? s->least / s->most : 1;
+}
 
-	for (uint32_t i = 0; i < l->tenants->n; i++) {
-		const struct tenant *t = &l->tenants->v[i];
+static struct hes_fairness fairness_of(const struct spread *time, const struct spread *energy)
+{
+	const double t = spread_fairness(time), e = spread_fairness(energy);
+
+	return (struct hes_fairness){ t, e, fmin(t, e) };
+}
+
+static uint64_t tenant_age_ns(const struct tenant *t, uint64_t now)
+{
+	const uint64_t until = t->n ? now : t->left_ns;
+
+	return until > t->came_ns ? until - t->came_ns : 1;
+}
+
+/* In the last intervals, of the tenants that had work. */
+static struct hes_fairness fairness_recent(const struct listing *l, uint32_t gpu, uint64_t now)
+{
+	const uint64_t ns = RECENT * l->c->queue.interval * l->c->queue.quantum_ns,
+		       outside_ns = l->gpus[gpu].outside.last_ns;
+	struct spread time = { INFINITY, 0 }, energy = { INFINITY, 0 };
+
+	if (outside_ns && outside_ns + ns >= now)
+		return not_known;
+	for (const struct tenant *t = l->tenants->v; t < l->tenants->v + l->tenants->n; t++) {
 		struct recent r;
-		double age_s;
 
 		if (!t->used || t->gpu != gpu)
 			continue;
 		r = sums_recent(&t->sums, now);
-		age_s = fmax((double)((t->n ? now : t->left_ns) - t->came_ns) * 1e-9, 1e-3);
-		if (!recent && (t->leases || t->n) && t->came_ns < since_ns)
-			since_ns = t->came_ns;
-		if (recent && (r.wanted || tenant_has_work(l, t)))
-			measured_add(l, n++, i, (double)r.time_ns, r.energy_j);
-		else if (!recent && t->leases)
-			measured_add(l, n++, i, (double)t->sums.time_ns * SCALE / age_s,
-				     t->sums.energy_j * SCALE / age_s);
+		if (!r.wanted && !t->wanting)
+			continue;
+		spread_add(&time, r.used.fair_ns);
+		spread_add(&energy, r.used.fair_j);
 	}
-	if (outside_ns && outside_ns >= since_ns)
-		return not_known;
-	weights_nest(l, n, now);
-	if (n)
-		hes_fair_measure(l->measured, n, l->sums, &f);
-	return f;
+	return fairness_of(&time, &energy);
+}
+
+/* Since they came. */
+static struct hes_fairness fairness_total(const struct listing *l, uint32_t gpu, uint64_t now)
+{
+	const uint64_t outside_ns = l->gpus[gpu].outside.last_ns;
+	struct spread time = { INFINITY, 0 }, energy = { INFINITY, 0 };
+	uint64_t since_ns = now;
+
+	for (const struct tenant *t = l->tenants->v; t < l->tenants->v + l->tenants->n; t++) {
+		if (!t->used || t->gpu != gpu || !(t->leases || t->n))
+			continue;
+		since_ns = t->came_ns < since_ns ? t->came_ns : since_ns;
+		if (!t->leases)
+			continue;
+		spread_add(&time, t->sums.all.fair_ns / (double)tenant_age_ns(t, now));
+		spread_add(&energy, t->sums.all.fair_j / (double)tenant_age_ns(t, now));
+	}
+	return outside_ns && outside_ns >= since_ns ? not_known : fairness_of(&time, &energy);
 }
 
 /* The user of the first tenant in who, as a tenant: its power where the energies of its tenants are
  * equal. Its tenants leave who. @phi: the lesser of it and what is possible between them */
-static struct hes_fair_tenant user_take(struct listing *l, size_t *n, double *phi, uint64_t now)
+static struct hes_fair_tenant user_take(struct listing *l, size_t *n, double *phi)
 {
 	const struct tenant *v = l->tenants->v;
 	const uint32_t uid = v[l->who[0]].uid;
+	const double weight = v[l->who[0]].user_weight;
 	double weights = 0, at_a_joule = 0;
 	size_t own = 0, left = 0;
 
@@ -105,12 +106,11 @@ static struct hes_fair_tenant user_take(struct listing *l, size_t *n, double *ph
 	}
 	*n = left;
 	*phi = fmin(*phi, hes_fair_phi_fair(l->measured, own));
-	return (struct hes_fair_tenant){ weights / at_a_joule, user_weight(l->users, uid, now),
-					 HES_FAIR_BACKLOGGED };
+	return (struct hes_fair_tenant){ weights / at_a_joule, weight, HES_FAIR_BACKLOGGED };
 }
 
 /* The greatest phi at which energy can be equal between users, and between the tenants of each. */
-static double phi_fair_now(struct listing *l, uint32_t gpu, uint64_t now)
+static double phi_fair_now(struct listing *l, uint32_t gpu)
 {
 	struct hes_fair_tenant *users = l->measured + l->tenants->n;
 	size_t n = 0, n_users = 0;
@@ -119,11 +119,11 @@ static double phi_fair_now(struct listing *l, uint32_t gpu, uint64_t now)
 	for (uint32_t i = 0; i < l->tenants->n; i++) {
 		const struct tenant *t = &l->tenants->v[i];
 
-		if (t->used && t->gpu == gpu && tenant_has_work(l, t))
+		if (t->used && t->gpu == gpu && t->wanting)
 			l->who[n++] = i;
 	}
 	while (n)
-		users[n_users++] = user_take(l, &n, &phi, now);
+		users[n_users++] = user_take(l, &n, &phi);
 	return n_users ? fmin(phi, hes_fair_phi_fair(users, n_users)) : phi;
 }
 
@@ -139,8 +139,8 @@ static uint32_t source_of_most(const struct gpu *g)
 static size_t gpu_message(struct listing *l, uint32_t gpu, union fair_message *m, uint64_t now)
 {
 	const struct gpu *g = &l->gpus[gpu];
-	const struct hes_fairness recent = fairness(l, gpu, true, now),
-				  total = fairness(l, gpu, false, now);
+	const struct hes_fairness recent = fairness_recent(l, gpu, now),
+				  total = fairness_total(l, gpu, now);
 	size_t length = fair_wire_begin(m, FAIR_GPU);
 	struct fair_gpu *o = &m->gpu;
 
@@ -148,7 +148,7 @@ static size_t gpu_message(struct listing *l, uint32_t gpu, union fair_message *m
 	memcpy(o->name, g->about.name, sizeof(o->name));
 	snprintf(o->policy, sizeof(o->policy), "%s", l->c->queue.policy->name);
 	o->phi = l->tenants->turns[gpu].phi;
-	o->phi_fair = phi_fair_now(l, gpu, now);
+	o->phi_fair = phi_fair_now(l, gpu);
 	o->interval_ns = l->c->queue.interval * l->c->queue.quantum_ns;
 	o->age_ns = now - l->started_ns;
 	o->wanted_ns = g->wanted_ns + (g->wanting ? now - g->wanted_since_ns : 0);
@@ -207,13 +207,13 @@ static size_t tenant_message(const struct listing *l, const struct tenant *t, un
 	o->clock_mhz = t->clock_mhz;
 	o->power_source = t->source;
 	o->weight = t->weight;
-	o->user_weight = user_weight(l->users, t->uid, now);
+	o->user_weight = t->user_weight;
 	o->power_w = power_watts(&t->power);
 	o->slice_ns = u.items ? u.slice * l->c->queue.quantum_ns : 0;
-	o->time_ns = t->sums.time_ns;
-	o->energy_j = t->sums.energy_j;
-	o->recent_ns = r.time_ns;
-	o->recent_j = r.energy_j;
+	o->time_ns = t->sums.all.ns;
+	o->energy_j = t->sums.all.joules;
+	o->recent_ns = r.used.ns;
+	o->recent_j = r.used.joules;
 	o->leases = t->leases;
 	o->lost = t->lost;
 	return length;

@@ -10,14 +10,11 @@ struct listing {
 	const struct arbiter_config *c;
 	struct connections *connections;
 	const struct tenants *tenants;
-	struct users *users;
 	struct gpu *gpus;
 	uint64_t started_ns;
-	/* Scratch: tenants that are compared, and their sums; in measured, their users after them.
-	 */
+	/* Scratch: tenants with work; in measured, their users after them. */
 	struct hes_fair_tenant *measured; /* [2 * tenants->n] */
 	uint32_t *who;                    /* [tenants->n] */
-	uint64_t *sums;                   /* [tenants->n] */
 };
 
 /** A connection sent STATUS. */

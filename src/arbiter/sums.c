@@ -20,21 +20,22 @@ void sums_want(struct sums *s, uint64_t now)
 	sums_now(s, now)->wanted = true;
 }
 
-void sums_add_time(struct sums *s, uint64_t ns, uint64_t now)
+static void used_add(struct used *u, const struct used *more)
 {
-	struct recent *r = sums_now(s, now);
-
-	s->time_ns += ns;
-	r->time_ns += ns;
-	r->wanted = true;
+	u->ns += more->ns;
+	u->joules = fmax(u->joules + more->joules, 0);
+	u->fair_ns += more->fair_ns;
+	u->fair_j = fmax(u->fair_j + more->fair_j, 0);
 }
 
-void sums_add_energy(struct sums *s, double joules, uint64_t now)
+void sums_add(struct sums *s, uint64_t ns, double joules, double part, uint64_t now)
 {
+	const struct used more = { ns, joules, (double)ns / part, joules / part };
 	struct recent *r = sums_now(s, now);
 
-	s->energy_j = fmax(s->energy_j + joules, 0);
-	r->energy_j = fmax(r->energy_j + joules, 0);
+	used_add(&s->all, &more);
+	used_add(&r->used, &more);
+	r->wanted |= ns > 0;
 }
 
 struct recent sums_recent(const struct sums *s, uint64_t now)
@@ -44,8 +45,7 @@ struct recent sums_recent(const struct sums *s, uint64_t now)
 
 	for (size_t i = 0; i < RECENT; i++)
 		if (s->recent[i].epoch + RECENT > epoch) {
-			sum.time_ns += s->recent[i].time_ns;
-			sum.energy_j += s->recent[i].energy_j;
+			used_add(&sum.used, &s->recent[i].used);
 			sum.wanted |= s->recent[i].wanted;
 		}
 	return sum;
@@ -53,13 +53,12 @@ struct recent sums_recent(const struct sums *s, uint64_t now)
 
 bool sums_not_kept(const struct sums *s, double *seconds, double *joules)
 {
-	*seconds = (double)(s->time_ns - s->kept_ns) * 1e-9;
-	*joules = s->energy_j - s->kept_j;
-	return s->time_ns != s->kept_ns || s->energy_j != s->kept_j;
+	*seconds = (double)(s->all.ns - s->kept.ns) * 1e-9;
+	*joules = s->all.joules - s->kept.joules;
+	return s->all.ns != s->kept.ns || s->all.joules != s->kept.joules;
 }
 
 void sums_kept(struct sums *s)
 {
-	s->kept_ns = s->time_ns;
-	s->kept_j = s->energy_j;
+	s->kept = s->all;
 }

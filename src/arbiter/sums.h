@@ -8,27 +8,31 @@
 
 #define RECENT 10 /* intervals of "recent" sums */
 
+struct used {
+	uint64_t ns;
+	double joules;
+	/* Divided by the tenant's part of the weights at that time: what fairness compares. */
+	double fair_ns, fair_j;
+};
+
 /** Sums of an interval; of another one than @epoch they are 0. */
 struct recent {
-	uint64_t epoch, time_ns;
-	double energy_j;
+	uint64_t epoch;
+	struct used used;
 	bool wanted;
 };
 
 struct sums {
 	uint64_t interval_ns;
-	uint64_t time_ns;
-	double energy_j;
-	uint64_t kept_ns; /* of time_ns and energy_j, what the store has */
-	double kept_j;
+	struct used all, kept; /* kept: of all, what the store has */
 	struct recent recent[RECENT];
 };
 
 /** The tenant has work now. */
 void sums_want(struct sums *s, uint64_t now);
-void sums_add_time(struct sums *s, uint64_t ns, uint64_t now);
-/** @param joules  below 0: too much was added before */
-void sums_add_energy(struct sums *s, double joules, uint64_t now);
+/** It has used the GPU. @param joules  below 0: too much was added before. @param part  of the
+ * weights that it has now */
+void sums_add(struct sums *s, uint64_t ns, double joules, double part, uint64_t now);
 /** Sums of the last intervals. */
 struct recent sums_recent(const struct sums *s, uint64_t now);
 /** What the store does not have. @return whether there is anything */

@@ -136,7 +136,8 @@ void tenant_measured(struct tenants *ts, struct tenant *t, const struct reading 
 	const struct arbiter_note n = { ARBITER_PROFILED, t->gpu, t->uid,         t->pid,
 					t->name,          "",     t->power.mean_w };
 
-	sums_add_energy(&t->sums, (r->watts - estimate_w) * (double)r->ns * 1e-9, now);
+	sums_add(&t->sums, 0, (r->watts - estimate_w) * (double)r->ns * 1e-9, tenant_part(ts, t),
+		 now);
 	if (news.changed)
 		tenant_change(ts, t);
 	if (t->power.known && !known)
@@ -239,6 +240,7 @@ static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint
 	*t = (struct tenant){ .uid = uid,
 			      .gpu = gpu,
 			      .weight = h->weight,
+			      .user_weight = user_weight(ts->users, uid, now),
 			      .clock_mhz = h->clock_mhz,
 			      .came = ++ts->serial,
 			      .came_ns = now,
@@ -251,7 +253,7 @@ static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint
 	rc = hes_fair_queue_add_of(u->queue, uid, &spec, ts->c->per_user, &t->queue, NULL);
 	if (rc)
 		return rc;
-	hes_fair_queue_set_user(u->queue, uid, user_weight(ts->users, uid, now), NULL);
+	hes_fair_queue_set_user(u->queue, uid, t->user_weight, NULL);
 	t->used = true;
 	u->by_queue[t->queue] = (uint32_t)(t - ts->v);
 	power_look_up(ts, t);
@@ -314,6 +316,16 @@ void tenant_leave(struct tenants *ts, struct connection *c, uint64_t now)
 
 /* --- settings --- */
 
+double tenant_part(const struct tenants *ts, const struct tenant *t)
+{
+	double sum = t->weight;
+
+	for (const struct tenant *o = ts->v; o < ts->v + ts->n; o++)
+		if (o != t && o->used && o->gpu == t->gpu && o->uid == t->uid && o->wanting)
+			sum += o->weight;
+	return t->user_weight * t->weight / sum;
+}
+
 void tenant_set_weight(struct tenants *ts, struct tenant *t, double weight)
 {
 	t->weight = weight;
@@ -325,8 +337,8 @@ void tenants_set_user(struct tenants *ts, uint32_t gpu, uint32_t uid, double wei
 {
 	for (uint32_t i = 0; i < ts->n; i++)
 		if (ts->v[i].used && ts->v[i].gpu == gpu && ts->v[i].uid == uid) {
+			ts->v[i].user_weight = weight;
 			hes_fair_queue_set_user(ts->turns[gpu].queue, uid, weight, NULL);
-			return;
 		}
 }
 

@@ -31,7 +31,7 @@ struct tenant {
 	uint32_t queue;                           /* its index in the GPU's run queue */
 	uint32_t n;                               /* connections */
 	uint32_t by_stream[ARBITER_MAX_PER_USER]; /* connection; NONE */
-	double weight;
+	double weight, user_weight;
 	bool weight_set; /* by SET: HELLO does not change it */
 	uint32_t clock_mhz;
 	struct power power;
@@ -40,7 +40,8 @@ struct tenant {
 	struct sums sums;
 
 	/* leases.c */
-	uint32_t waiting;        /* connections that wait */
+	uint32_t wanting;        /* connections with work */
+	uint32_t waiting;        /* of them, those that wait */
 	uint64_t waits_ns;       /* since when, where there are some */
 	uint32_t long_turns;     /* to be measured */
 	struct loan loan;        /* of its last long turn */
@@ -89,6 +90,9 @@ void tenants_keep(struct tenants *ts);
 uint32_t tenants_next(const struct tenants *ts, uint32_t gpu, struct hes_fair_turn *turn);
 /** @return the tenant's slice, as of the last computation of slices */
 uint64_t tenant_slice_ns(const struct tenants *ts, const struct tenant *t);
+/** @return the tenant's part of the weights: that of its user, divided between the user's tenants
+ * with work */
+double tenant_part(const struct tenants *ts, const struct tenant *t);
 void tenant_set_weight(struct tenants *ts, struct tenant *t, double weight);
 /** The weight of a user that has tenants there. */
 void tenants_set_user(struct tenants *ts, uint32_t gpu, uint32_t uid, double weight);

@@ -580,6 +580,35 @@ TEST(settings_are_for_the_owner_and_root)
 	bench_close(&b);
 }
 
+/* What was fair by the weights of its time stays so. */
+TEST(a_new_weight_does_not_change_how_earlier_time_is_judged)
+{
+	struct arbiter_config c = bench_config();
+
+	c.queue.policy = hes_fair_policy_find("time", NULL);
+	bench_open(&b, &c, 13);
+	bench_add(&b, "a", 1, 200);
+	bench_add(&b, "b", 1, 200);
+	bench_add(&b, "c", 1, 200);
+	b.c[2].uid = 1001;
+	bench_run(&b, 10 * BENCH_SECOND);
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			assert_int_equal(bench_set(&b, 0, NAN, "a", 4), 0);
+		b.set_uid = i ? 1001 : FAIR_ANY_USER;
+		if (i)
+			assert_int_equal(bench_set(&b, 0, NAN, "", 3), 0);
+		bench_status(&b);
+		print_message("# fairness %.3f, %.3f\n", b.gpu.fairness_system, b.gpu.total_system);
+		assert_true(b.gpu.fairness_system > 0.9 && b.gpu.total_system > 0.98);
+	}
+	bench_run(&b, 10 * BENCH_SECOND);
+	bench_status(&b);
+	print_message("# fairness %.3f, %.3f\n", b.gpu.fairness_system, b.gpu.total_system);
+	assert_true(b.gpu.fairness_system > 0.9 && b.gpu.total_system > 0.98);
+	bench_close(&b);
+}
+
 TEST(a_weight_is_set_for_the_tenant_of_one_user)
 {
 	bench_open(&b, NULL, 13);
