@@ -84,13 +84,6 @@ int fair_socket_own(const struct app *app, const char *given, char out[FAIR_SOCK
 	return socket_name(out, err, folder, "/heshare/fair.sock");
 }
 
-const char *fair_client_why(int error)
-{
-	return error == ECONNREFUSED ? "Connection refused: the arbiter that made this socket has "
-				       "ended; heshare fair serve replaces it"
-				     : strerror(error);
-}
-
 int fair_client_open(const char *path, struct hes_err *err)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -109,7 +102,10 @@ int fair_client_open(const char *path, struct hes_err *err)
 	return hes_fail(err, rc,
 			"%s: no arbiter answers there (%s); start one with heshare fair serve, or "
 			"name its --socket",
-			path, fair_client_why(-rc));
+			path,
+			rc == -ECONNREFUSED ? "Connection refused: the arbiter that made this "
+					      "socket has ended; heshare fair serve replaces it"
+					    : strerror(-rc));
 }
 
 int fair_client_send(int fd, const union fair_message *m, size_t length, struct hes_err *err)
@@ -132,14 +128,14 @@ int fair_client_receive(int fd, union fair_message *out, struct hes_err *err)
 	n = recv(fd, packet, sizeof(packet), 0);
 	/* What came before a reset can be read after it. */
 	if (n < 0 && errno == ECONNRESET)
-	if (rc == -EPROTONOSUPPORT) {
-		fair_wire_say_version(packet, "the arbiter", "this program", text);
-		return hes_fail(err, rc, "%s", text);
-	}
 		n = recv(fd, packet, sizeof(packet), 0);
 	if (n <= 0)
 		return hes_fail(err, n ? -errno : -EPIPE, "the arbiter closed the connection");
 	rc = fair_wire_parse(packet, (size_t)n, out);
+	if (rc == -EPROTONOSUPPORT) {
+		fair_wire_say_version(packet, "the arbiter", "this program", text);
+		return hes_fail(err, rc, "%s", text);
+	}
 	if (rc)
 		return hes_fail(err, rc, "what answers there is no arbiter");
 	if (out->head.type == FAIR_REFUSED || (out->head.type == FAIR_ANSWER && out->answer.code))

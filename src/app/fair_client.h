@@ -23,9 +23,6 @@ int fair_socket_find(const struct app *app, const char *given, char out[FAIR_SOC
 int fair_socket_own(const struct app *app, const char *given, char out[FAIR_SOCKET_MAX],
 		    struct hes_err *err);
 
-/** @return why connect() failed with @error */
-const char *fair_client_why(int error);
-
 /** @return a descriptor; -ENOENT, -ECONNREFUSED no arbiter is there; -errno */
 int fair_client_open(const char *path, struct hes_err *err);
 int fair_client_send(int fd, const union fair_message *m, size_t length, struct hes_err *err);

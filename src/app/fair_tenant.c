@@ -12,9 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "app/fair_client.h"
@@ -117,20 +115,6 @@ static int tenant_check(const char *name, struct hes_err *err)
 	return hes_is_utf8(name) ? 0 : hes_fail(err, -EINVAL, "--tenant: the name is not UTF-8");
 }
 
-static void socket_check(const struct app *app, const char *path)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	memcpy(to.sun_path, path, strlen(path));
-	if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof(to)) && errno != EAGAIN)
-		app_say(app,
-			"no arbiter at %s (%s): the command runs unscheduled until there is one",
-			path, fair_client_why(errno));
-	if (fd >= 0)
-		close(fd);
-}
-
 static int tenant_export(const struct fair_tenant *q, const char *socket_path, struct hes_err *err)
 {
 	char clock[32];
@@ -187,7 +171,6 @@ int fair_tenant_prepare(const struct fair_tenant *q, struct hes_err *err)
 		rc = library_preload(q, err);
 	if (rc)
 		return rc;
-	socket_check(q->app, path);
 	if (program_find(q->app, q->program, program))
 		program_check(q->app, program);
 	return 0;

@@ -222,11 +222,12 @@ static int set_check_user(const struct arbiter *a, uint32_t gpu, const struct fa
 		n++;
 	}
 	if (!n)
-		return hes_fail(err, -ENOENT, "there is no tenant \"%s\"%s", s->tenant,
+		return hes_fail(err, -ENOENT, "--tenant: there is no tenant \"%s\"%s", s->tenant,
 				s->uid == FAIR_ANY_USER ? "" : " of this user");
 	return n == 1 ? 0
-		      : hes_fail(err, -ENOTUNIQ, "tenants \"%s\" of users %s: say whose by --user",
-				 s->tenant, list);
+		      : hes_fail(err, -EINVAL,
+				 "--user is missing: users %s have a tenant \"%s\" each", list,
+				 s->tenant);
 }
 
 static void tenants_set_weight(struct arbiter *a, uint32_t gpu, const struct fair_set *s,
@@ -278,7 +279,7 @@ static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, ui
 		return hes_fail(err, -EPERM, "only user %u and root may change settings",
 				a->c.owner);
 	if (gpu == NONE && memcmp(s->gpu, all, 16) != 0)
-		return hes_fail(err, -ENODEV, "this GPU is not shared by the arbiter");
+		return hes_fail(err, -ENOENT, "--gpus: the arbiter does not share this GPU");
 	if (!isnan(s->phi) && !(s->phi >= 0 && s->phi <= 1))
 		return hes_fail(err, -EINVAL, "phi %g is outside 0 to 1", s->phi);
 	if (*s->tenant && weight_check(s->weight, err))
@@ -298,9 +299,17 @@ static void connection_set(struct arbiter *a, uint32_t id, const struct fair_set
 {
 	struct hes_err err = { 0 };
 	int rc = set_take(a, id, s, now, &err);
+	char what[FAIR_NAME_MAX + 60] = "";
 
+	if (*s->tenant)
+		hes_text_add(what, sizeof(what), "; ", "tenant %s has weight %g", s->tenant,
+			     s->weight);
+	else if (!isnan(s->weight))
+		hes_text_add(what, sizeof(what), "; ", "user %u has weight %g", s->uid, s->weight);
+	if (!isnan(s->phi))
+		hes_text_add(what, sizeof(what), "; ", "phi is %g", s->phi);
 	if (!rc)
-		connection_say(&a->connections, ARBITER_CHANGED, id, s->tenant);
+		connection_say(&a->connections, ARBITER_CHANGED, id, what);
 	connection_answer(&a->connections, id, FAIR_ANSWER, rc, err.msg);
 }
 
@@ -339,6 +348,7 @@ void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t 
 {
 	struct connection *c = id < a->c.connections ? &a->connections.v[id] : NULL;
 	union fair_message m;
+	char text[FAIR_TEXT_MAX];
 	int rc;
 
 	if (!c || !c->used || c->doomed)
@@ -348,7 +358,6 @@ void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t 
 			      !rc && (m.head.type == FAIR_STATUS || m.head.type == FAIR_SET),
 			      now)) {
 		connection_say(&a->connections, ARBITER_FLOOD, id, NULL);
-	char text[FAIR_TEXT_MAX];
 		connection_doom(&a->connections, id);
 	} else if (rc == -EPROTONOSUPPORT) {
 		fair_wire_say_version(packet, "the program", "the arbiter", text);

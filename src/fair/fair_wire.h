@@ -143,7 +143,7 @@ struct fair_set {
 
 enum fair_power_source {
 	FAIR_POWER_ASSUMED,  /* nothing is known of the tenant yet */
-	FAIR_POWER_PROFILED, /* from its profile: the sensor is too slow for a slice */
+	FAIR_POWER_KNOWN,    /* measured earlier: the sensor is too slow for a slice */
 	FAIR_POWER_MEASURED, /* the GPU's counter or sensor, over each lease */
 };
 

@@ -115,9 +115,7 @@ checksum() { # OPTION...
 	run -0 --separate-stderr "$HES_LAB" -- heshare fair run --tenant a --socket "$PWD/none" \
 		-- "$CLIENT" --rounds 5
 	[ "$output" = "$("$HES_LAB" -- "$CLIENT" --rounds 5)" ]
-	[ "${#stderr_lines[@]}" = 2 ]
-	[ "${stderr_lines[0]}" = "heshare fair run: no arbiter at $PWD/none (No such file or directory): the command runs unscheduled until there is one" ]
-	[ "${stderr_lines[1]}" = "heshare-fair: no arbiter at $PWD/none (No such file or directory): running unscheduled" ]
+	[ "$stderr" = "heshare-fair: no arbiter at $PWD/none (No such file or directory): running unscheduled" ]
 }
 
 @test "a program that the arbiter refuses waits, runs, or ends, as --if-refused says" {
@@ -139,14 +137,14 @@ checksum() { # OPTION...
 heshare-fair: scheduled by the arbiter at $PWD/s as tenant waits" ]
 	[ "$(count refused waits)" = 3 ]
 	[ "$(count grant waits)" -ge 1 ]
+}
+
 @test "an arbiter of another version of the protocol is refused, and says what it speaks" {
 	start_arbiter --version 1
 	run -75 --separate-stderr tenant a --if-refused exit "$CLIENT" --rounds 5
 	[ "$stderr" = "heshare-fair: the arbiter at $PWD/s refuses: it speaks version 1 of the protocol and this library version 2; both must be of one version of heshare: the program ends" ]
 	run -1 --separate-stderr heshare fair top --socket "$PWD/s"
 	[ "$stderr" = "heshare fair top: the arbiter speaks version 1 of the protocol and this program version 2; both must be of one version of heshare" ]
-}
-
 }
 
 @test "a program on a GPU that the arbiter does not share has no reason to wait" {
@@ -350,7 +348,7 @@ print(p.returncode, p.stdout.decode().strip())' "$CLIENT" --rounds 5
 	python3 -c 'import socket; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind("x/heshare/fair.sock")'
 	XDG_RUNTIME_DIR=$PWD/x run -0 --separate-stderr "$HES_LAB" -- heshare fair run --tenant \
 		a -- "$CLIENT" --rounds 2
-	[[ "$stderr" == "heshare fair run: no arbiter at /run/heshare/fair.sock "* ]]
+	[[ "$stderr" == "heshare-fair: no arbiter at /run/heshare/fair.sock "* ]]
 }
 
 @test "names, weights, clocks and sockets reach the arbiter" {

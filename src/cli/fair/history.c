@@ -39,10 +39,18 @@ static const struct opt history_opts[] = {
 };
 /* clang-format on */
 
+/* @return digits behind the point: at least two, and three that are not 0, so that little is not
+ * shown as nothing */
+static int digits_of(double x)
+{
+	return x > 0 && x < 1 ? 2 - (int)floor(log10(x)) : 2;
+}
+
 static void usage_row(struct table *t, const struct hes_tenant_usage *u,
 		      const struct history_opts *o)
 {
-	const double kwh = u->joules / J_PER_KWH;
+	const double kwh = u->joules / J_PER_KWH, cost = kwh * o->kwh_price,
+		     co2_g = kwh * o->carbon;
 	char day[20];
 
 	cli_format_when(u->day_us, day);
@@ -54,11 +62,11 @@ static void usage_row(struct table *t, const struct hes_tenant_usage *u,
 		cell_text("gpu_type", "GPU type", u->gpu_type),
 		cell_time("time_s", "GPU time", u->seconds * 1e6),
 		cell_energy("energy_j", "energy", u->joules * 1e3),
-		cell_real("kwh", "kWh", 3, kwh),
-		cell_real(o->kwh_price_given ? "cost" : NULL, o->kwh_price_given ? "cost" : NULL, 2,
-			  kwh * o->kwh_price),
-		cell_real(o->carbon_given ? "co2_g" : NULL, o->carbon_given ? "CO2 g" : NULL, 0,
-			  kwh * o->carbon),
+		cell_real("kwh", "kWh", digits_of(kwh), kwh),
+		cell_real(o->kwh_price_given ? "cost" : NULL, o->kwh_price_given ? "cost" : NULL,
+			  digits_of(cost), cost),
+		cell_real(o->carbon_given ? "co2_g" : NULL, o->carbon_given ? "CO2 g" : NULL,
+			  digits_of(co2_g), co2_g),
 	};
 	TABLE_ROW(t, row);
 }

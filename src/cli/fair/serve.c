@@ -207,7 +207,7 @@ static const struct {
 	[ARBITER_NO_CLOCKS] = { false, "clocks are not set: " },
 	[ARBITER_CLOCK_FAILED] = { false, "a clock could not be set, and will be tried again: " },
 	[ARBITER_GPU_GONE] = { false, "no more clocks and no measured energy: " },
-	[ARBITER_CHANGED] = { true, "changed the settings" },
+	[ARBITER_CHANGED] = { true, "changed settings: " },
 };
 
 static void note_sentence(const struct serve_log *l, const struct arbiter_note *n, char *out,

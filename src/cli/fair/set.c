@@ -62,7 +62,7 @@ static int gpu_parse(const char *name, uint8_t out[16], struct hes_err *err)
 	rc = i < 0 ? (int)i : hes_device_info(d, (size_t)i, &info, err);
 	hes_devices_close(d);
 	if (!rc && !arbiter_parse_uuid(info.uuid, out))
-		rc = hes_fail(err, -EINVAL, "--gpu: \"%.60s\" is not a UUID", info.uuid);
+		rc = hes_fail(err, -EIO, "the driver's UUID \"%.60s\" is none", info.uuid);
 	return rc;
 }
 
@@ -73,8 +73,8 @@ static int message_make(const struct set_opts *o, struct fair_set *s, struct hes
 	s->uid = FAIR_ANY_USER;
 	if (!o->phi_given && !o->tenant && !o->user && !o->weight)
 		return hes_fail(err, -EINVAL,
-				"nothing to set; give --phi PHI, or --weight W with --tenant NAME "
-				"or --user USER");
+				"--phi PHI is missing, or --weight W with --tenant NAME or --user "
+				"USER: nothing is set");
 	if (!(o->tenant || o->user) != !o->weight)
 		return hes_fail(err, -EINVAL,
 				"--weight W goes with --tenant NAME or --user USER, and they with "
@@ -117,7 +117,6 @@ static int set_run(const void *opts, int n_args, char **args)
 	size_t length = fair_wire_begin(&m, FAIR_SET);
 	struct hes_err err;
 	int rc = message_make(o, &m.set, &err);
-	bool usage = rc != 0;
 
 	(void)n_args;
 	(void)args;
@@ -125,9 +124,7 @@ static int set_run(const void *opts, int n_args, char **args)
 		rc = fair_socket_find(cli_app(), o->socket, path, &err);
 	if (!rc)
 		rc = message_exchange(path, &m, length, &err);
-	if (rc)
-		cli_fail("fair set", &err);
-	return rc ? 1 + usage : 0;
+	return rc ? cli_fail("fair set", &err) : 0;
 }
 
 const struct command cmd_fair_set = {

@@ -37,7 +37,7 @@ static const struct opt top_opts[] = {
 /* clang-format on */
 
 static const char *const states[] = { "idle", "waiting", "running", "draining", "lost" };
-static const char *const sources[] = { "assumed", "profiled", "measured" };
+static const char *const sources[] = { "assumed", "known", "measured" };
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -231,18 +231,20 @@ static void user_row(struct table *t, const struct fair_tenant_row *r, const str
 	TABLE_ROW(t, row);
 }
 
-static struct table users_table(const struct view *v, const struct fair_gpu *g, size_t *n)
+/* @param differ  there are several, or one has a weight of its own */
+static struct table users_table(const struct view *v, const struct fair_gpu *g, bool *differ)
 {
 	const struct shares all = shares_of(v, g);
 	struct table t = { 0 };
+	size_t n = 0;
 
-	*n = 0;
+	*differ = false;
 	for (size_t i = 0; i < v->n_rows; i++)
 		if (row_is_first_of_user(v, g, i)) {
 			const struct fair_tenant_row sum = user_sums(v, g, &v->rows[i]);
 
 			user_row(&t, &sum, &all);
-			++*n;
+			*differ |= n++ || sum.user_weight != 1;
 		}
 	return t;
 }
@@ -299,8 +301,8 @@ static void fairness_print(const struct fair_gpu *g)
 
 static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 {
-	size_t n_users;
-	struct table tenants = tenants_table(v, g), users = users_table(v, g, &n_users);
+	bool differ;
+	struct table tenants = tenants_table(v, g), users = users_table(v, g, &differ);
 	char uuid[48];
 
 	uuid_format(g->gpu, uuid);
@@ -331,8 +333,8 @@ static int view_print_json(const struct view *v)
 
 static void gpu_print(const struct view *v, const struct fair_gpu *g)
 {
-	size_t n_users;
-	struct table tenants = tenants_table(v, g), users = users_table(v, g, &n_users);
+	bool differ;
+	struct table tenants = tenants_table(v, g), users = users_table(v, g, &differ);
 	char uuid[48];
 
 	uuid_format(g->gpu, uuid);
@@ -347,7 +349,7 @@ static void gpu_print(const struct view *v, const struct fair_gpu *g)
 	fairness_print(g);
 	outside_print(v, g);
 	cli_print_table(&tenants, stdout, 2);
-	if (n_users > 1)
+	if (differ)
 		cli_print_table(&users, stdout, 2);
 	else
 		table_free(&users);

@@ -135,8 +135,8 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 	for (size_t i = 0; i < r->n_jobs; i++)
 		split |= r->jobs[i].energy_split && r->jobs[i].has_energy;
 	if (split)
-		fputs("~ No profile says how active a job was that shared a GPU: its joules follow "
-		      "what it drew alone, else its share.\n",
+		fputs("~ estimated: the job shared a GPU and has no profile. Its joules are split "
+		      "by its power when alone, else by its SM share.\n",
 		      f);
 	for (size_t i = 0; i < r->n_notes; i++)
 		fprintf(f, "Learnt: %s.\n", r->notes[i]);
