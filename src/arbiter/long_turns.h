@@ -39,7 +39,7 @@ uint32_t long_turn_next(struct long_turns *lt);
 void loan_give(struct long_turns *lt, struct tenant *t, uint64_t ns, uint64_t now);
 /** @return how long the tenant's turn may be: a part of its slice while it pays a loan back */
 uint64_t loan_turn_ns(const struct tenant *t, uint64_t slice_ns, uint64_t now);
-/** @return what is charged for @used_ns of such a turn, in addition to it */
+/** @return what is charged in addition for @used_ns of this short turn */
 uint64_t loan_paid_ns(uint64_t used_ns);
 /** Charge what is left of a loan: the tenant leaves, or lost its lease. */
 void loan_end(const struct long_turns *lt, struct tenant *t, uint64_t now);

@@ -713,7 +713,7 @@ TEST_WITH(a_job_within_a_job_extends_its_mark, set_up, tear_down)
 	wait_for(&c);
 }
 
-TEST(a_process_that_was_forked_is_told_from_one_that_runs_another_program)
+TEST(a_process_is_forked_until_it_runs_another_program)
 {
 	struct hes_proc p;
 	pid_t pid = fork();
