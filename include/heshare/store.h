@@ -88,8 +88,6 @@ struct hes_delivery {
 struct hes_delivered {
 	size_t profiles_new, profiles_known; /* known: the store had a row with the same values */
 	size_t samples_new, samples_known;
-	size_t samples_named; /* of the known ones: the store had them without the names of their
-				 co-runners; now it has the names */
 	size_t points_new, points_known;
 	size_t forecasts; /* stored: those of new samples */
 	int64_t origin;   /* number of this delivery; 0 when nothing was new */
@@ -97,8 +95,7 @@ struct hes_delivered {
 
 /**
  * Add rows. A row with the same values (reals to HES_PROFILE_DIGITS digits) is never added again,
- * so adding is idempotent. Co-runners have a fixed order. A sample with the names of its co-runners
- * and the same sample without them are one, with the names.
+ * so adding is idempotent. Co-runners have a fixed order.
  * @return 0; -EEXIST a row that the store has as modelled is now added as measured or imported, or
  * the reverse; -EINVAL, -ERANGE a value that profiles and samples cannot have
  */

@@ -2,16 +2,19 @@
  * db.c - SQLite: statements, transactions, errors; see db.h.
  */
 #include "store/db.h"
-#include "base/grow.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/grow.h"
+#include "base/texts.h"
 
 #define STEPS_EACH     1000000 /* between two looks */
 #define STEPS_LEAST    ((uint64_t)100000000)
@@ -188,17 +191,84 @@ int hes_db_run(struct hes_store *s, sqlite3_stmt *q, struct hes_err *err)
 	return rc < 0 ? rc : 0;
 }
 
+void hes_db_bind(sqlite3_stmt *q, const struct hes_db_value *v)
+{
+	for (int i = 1; v && v->type != HES_DB_END; i++, v++)
+		switch (v->type) {
+		case HES_DB_INTEGER:
+			sqlite3_bind_int64(q, i, v->integer);
+			break;
+		case HES_DB_REAL:
+			sqlite3_bind_double(q, i, v->real);
+			break;
+		case HES_DB_TEXT:
+			sqlite3_bind_text(q, i, v->bytes, v->n, SQLITE_STATIC);
+			break;
+		case HES_DB_BYTES:
+			sqlite3_bind_blob(q, i, v->bytes, v->n, SQLITE_STATIC);
+			break;
+		default:
+			sqlite3_bind_null(q, i);
+		}
+}
+
+int hes_db_do(struct hes_store *s, const char *sql, const struct hes_db_value *v,
+	      struct hes_err *err)
+{
+	int rc = 0;
+
+	if (!s->kept || strcmp(sqlite3_sql(s->kept), sql) != 0) {
+		sqlite3_finalize(s->kept);
+		rc = hes_db_prepare(s, sql, &s->kept, err);
+	}
+	if (rc)
+		return rc;
+	hes_db_bind(s->kept, v);
+	return hes_db_run(s, s->kept, err);
+}
+
+/* @return 1 with a row; 0 without; negative errno. Finalize @q. */
+static int first_row(struct hes_store *s, const char *sql, const struct hes_db_value *v,
+		     sqlite3_stmt **q, struct hes_err *err)
+{
+	int rc = hes_db_prepare(s, sql, q, err);
+
+	if (rc)
+		return rc;
+	hes_db_bind(*q, v);
+	return hes_db_step(s, *q, err);
+}
+
+int hes_db_has(struct hes_store *s, const char *sql, const struct hes_db_value *v,
+	       struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = first_row(s, sql, v, &q, err);
+
+	sqlite3_finalize(q);
+	return rc;
+}
+
 int hes_db_number(struct hes_store *s, const char *sql, int64_t *out, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, sql, &q, err);
+	int rc = first_row(s, sql, NULL, &q, err);
 
-	if (!rc)
-		rc = hes_db_step(s, q, err);
 	if (rc > 0)
 		*out = sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
 	return rc < 0 ? rc : 0;
+}
+
+int hes_db_line(struct hes_store *s, const char *sql, char *out, size_t size, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = first_row(s, sql, NULL, &q, err);
+
+	if (rc > 0)
+		hes_db_text(q, 0, out, size);
+	sqlite3_finalize(q);
+	return rc;
 }
 
 int hes_db_begin(struct hes_store *s, struct hes_err *err)
@@ -233,9 +303,105 @@ void hes_db_text(sqlite3_stmt *q, int column, char *out, size_t size)
 	out[len] = '\0';
 }
 
-int hes_db_collect(struct hes_store *s, sqlite3_stmt *q, size_t size,
-		   int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err),
-		   void **out, size_t *out_n, struct hes_err *err)
+static int word_of(sqlite3_stmt *q, int column, const char *const *words)
+{
+	char text[16];
+	int i = 0;
+
+	hes_db_text(q, column, text, sizeof(text));
+	while (words[i + 1] && strcmp(words[i], text) != 0)
+		i++;
+	return i;
+}
+
+static void read_field(sqlite3_stmt *q, int i, const struct hes_db_field *f, void *to)
+{
+	const bool known = sqlite3_column_type(q, i) != SQLITE_NULL;
+
+	switch (f->kind) {
+	case HES_FIELD_INTEGER:
+		if (f->size == sizeof(int64_t))
+			*(int64_t *)to = sqlite3_column_int64(q, i);
+		else
+			*(uint32_t *)to = (uint32_t)sqlite3_column_int64(q, i);
+		break;
+	case HES_FIELD_BOOL:
+		*(bool *)to = sqlite3_column_int64(q, i) != 0;
+		break;
+	case HES_FIELD_REAL:
+		*(double *)to = known ? sqlite3_column_double(q, i) : NAN;
+		break;
+	case HES_FIELD_TEXT:
+		hes_db_text(q, i, to, f->size);
+		break;
+	case HES_FIELD_WORD:
+		*(int *)to = word_of(q, i, f->words);
+		break;
+	case HES_FIELD_KNOWN:
+		*(bool *)to = known;
+	}
+}
+
+/* @param ctx  struct hes_db_rows */
+static int read_fields(const struct hes_store *s, sqlite3_stmt *q, const void *ctx, void *out,
+		       struct hes_err *err)
+{
+	const struct hes_db_rows *rows = ctx;
+	const struct hes_db_field *f = rows->fields;
+
+	for (int i = 0; f[i].column; i++)
+		read_field(q, i, &f[i], (char *)out + f[i].at);
+	return rows->check ? rows->check(s, out, err) : 0;
+}
+
+/* "SELECT FIELDS FROM @from"; free() it. NULL: out of memory */
+static char *select_text(const struct hes_db_field *f, const char *from)
+{
+	size_t size = strlen(from) + sizeof("SELECT  FROM ");
+	char *sql;
+
+	for (size_t i = 0; f[i].column; i++)
+		size += strlen(f[i].column) + 2;
+	sql = calloc(1, size);
+	for (size_t i = 0; sql && f[i].column; i++)
+		hes_text_add(sql, size, ", ", "%s%s", i ? "" : "SELECT ", f[i].column);
+	if (sql)
+		hes_text_add(sql, size, " FROM ", "%s", from);
+	return sql;
+}
+
+int hes_db_select(struct hes_store *s, const struct hes_db_rows *rows, const char *from,
+		  const struct hes_db_value *v, void *out, size_t *n, struct hes_err *err)
+{
+	char *sql = select_text(rows->fields, from);
+	sqlite3_stmt *q;
+	int rc = sql ? hes_db_prepare(s, sql, &q, err)
+		     : hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
+
+	free(sql);
+	if (rc)
+		return rc;
+	hes_db_bind(q, v);
+	return hes_db_collect(s, q, read_fields, rows, rows->size, out, n, err);
+}
+
+int hes_db_select_one(struct hes_store *s, const struct hes_db_rows *rows, const char *from,
+		      const struct hes_db_value *v, void *out, struct hes_err *err)
+{
+	char *all;
+	size_t n = 0;
+	int rc = hes_db_select(s, rows, from, v, &all, &n, err);
+
+	if (rc)
+		return rc;
+	if (n)
+		memcpy(out, all, rows->size);
+	free(all);
+	return n > 0;
+}
+
+int hes_db_collect(struct hes_store *s, sqlite3_stmt *q, hes_db_row *row, const void *ctx,
+		   size_t size, void *out, size_t *out_n, struct hes_err *err)
 {
 	size_t n = 0;
 	char *v = NULL, *more;
@@ -249,7 +415,7 @@ int hes_db_collect(struct hes_store *s, sqlite3_stmt *q, size_t size,
 		}
 		v = more;
 		memset(v + n * size, 0, size);
-		rc = row(s, q, v + n * size, err);
+		rc = row(s, q, ctx, v + n * size, err);
 		if (rc)
 			break;
 		n++;
@@ -259,7 +425,7 @@ int hes_db_collect(struct hes_store *s, sqlite3_stmt *q, size_t size,
 		free(v);
 		return rc;
 	}
-	*out = v;
+	memcpy(out, &v, sizeof(v));
 	*out_n = n;
 	return 0;
 }

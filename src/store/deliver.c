@@ -18,9 +18,6 @@ struct inserter {
 	const struct hes_row_table *t;
 	sqlite3_stmt *insert; /* ?1 origin, ?2 key, then the values */
 	sqlite3_stmt *origin; /* whether the row with key ?1 is a modelled one */
-	sqlite3_stmt
-		*named;     /* of samples: names of the one with these values, the names left out */
-	sqlite3_stmt *name; /* of samples: ?1 names, ?2 the key with them, ?3 the key without */
 };
 
 static int open_inserter(struct hes_store *s, const struct hes_row_table *t, struct inserter *in,
@@ -48,8 +45,6 @@ static void close_inserter(struct inserter *in)
 {
 	sqlite3_finalize(in->insert);
 	sqlite3_finalize(in->origin);
-	sqlite3_finalize(in->named);
-	sqlite3_finalize(in->name);
 }
 
 /* What was drawn and what was measured must not be taken for one another. */
@@ -59,7 +54,7 @@ static int check_known(struct hes_store *s, struct inserter *in, const unsigned 
 	bool was, is = source == HES_SOURCE_MODELLED;
 	int rc;
 
-	sqlite3_bind_blob(in->origin, 1, key, HES_ROW_KEY_BYTES, SQLITE_STATIC);
+	hes_db_bind(in->origin, HES_DB(db_bytes(key, HES_ROW_KEY_BYTES)));
 	rc = hes_db_step(s, in->origin, err);
 	was = rc > 0 ? sqlite3_column_int(in->origin, 0) : is;
 	sqlite3_reset(in->origin);
@@ -82,8 +77,7 @@ static int insert(struct hes_store *s, struct inserter *in, int64_t origin, enum
 		rc = hes_row_key(in->t, row, key, err);
 	if (rc)
 		return rc;
-	sqlite3_bind_int64(in->insert, 1, origin);
-	sqlite3_bind_blob(in->insert, 2, key, sizeof(key), SQLITE_STATIC);
+	hes_db_bind(in->insert, HES_DB(db_int(origin), db_bytes(key, sizeof(key))));
 	hes_row_bind(in->insert, 3, in->t, row);
 	rc = hes_db_run(s, in->insert, err);
 	if (rc)
@@ -91,79 +85,17 @@ static int insert(struct hes_store *s, struct inserter *in, int64_t origin, enum
 	return sqlite3_changes(s->db) ? 1 : check_known(s, in, key, source, what, err);
 }
 
-static int open_names(struct hes_store *s, struct inserter *in, struct hes_err *err)
-{
-	char sql[2 * HES_ROW_SQL_MAX] = "SELECT co_runners FROM samples WHERE co_runners <> ''";
-	size_t at = strlen(sql);
-	int rc;
-
-	for (size_t i = 0; i < in->t->n_columns; i++)
-		if (in->t->columns[i].kind != HES_ROW_LINE)
-			at += (size_t)snprintf(sql + at, sizeof(sql) - at, " AND %s = ?%zu",
-					       in->t->columns[i].name, i + 1);
-	rc = hes_db_prepare(s, sql, &in->named, err);
-	return rc ? rc
-		  : hes_db_prepare(
-			    s,
-			    "UPDATE OR IGNORE samples SET co_runners = ?1, key = ?2 WHERE key = ?3",
-			    &in->name, err);
-}
-
-/*
- * A sample with the names of its co-runners and the same sample without them are one: it gets the
- * names, stays with its delivery and keeps its forecasts.
- * @return 1 the store's sample has the names now; 0; negative errno
- */
-static int match_names(struct hes_store *s, struct inserter *in, struct hes_sample *row,
-		       struct hes_err *err)
-{
-	unsigned char with[HES_ROW_KEY_BYTES], without[HES_ROW_KEY_BYTES];
-	struct hes_sample unnamed = *row;
-	int rc;
-
-	if (!*row->co_runner_names) {
-		hes_row_bind(in->named, 1, in->t, row);
-		rc = hes_db_step(s, in->named, err);
-		if (rc > 0)
-			hes_db_text(in->named, 0, row->co_runner_names,
-				    sizeof(row->co_runner_names));
-		sqlite3_reset(in->named);
-		return rc < 0 ? rc : 0;
-	}
-	*unnamed.co_runner_names = '\0';
-	rc = hes_row_key(in->t, row, with, err);
-	if (!rc)
-		rc = hes_row_key(in->t, &unnamed, without, err);
-	if (rc)
-		return rc;
-	sqlite3_bind_text(in->name, 1, row->co_runner_names, -1, SQLITE_STATIC);
-	sqlite3_bind_blob(in->name, 2, with, sizeof(with), SQLITE_STATIC);
-	sqlite3_bind_blob(in->name, 3, without, sizeof(without), SQLITE_STATIC);
-	rc = hes_db_run(s, in->name, err);
-	return rc ? rc : sqlite3_changes(s->db) > 0;
-}
-
 static int add_origin(struct hes_store *s, const struct hes_delivery *d, int64_t *out,
 		      struct hes_err *err)
 {
-	int len = (int)strnlen(d->name, HES_STORE_ORIGIN_NAME - 1);
-	sqlite3_stmt *q;
-	int rc;
+	int rc =
+		d->into ? 0
+			: hes_db_do(s, "INSERT INTO origins (at_us, source, name) VALUES (?, ?, ?)",
+				    HES_DB(db_int(d->at_us), db_text(hes_source_names[d->source]),
+					   db_cut(d->name, HES_STORE_ORIGIN_NAME - 1)),
+				    err);
 
-	if (d->into) {
-		*out = d->into;
-		return 0;
-	}
-	rc = hes_db_prepare(s, "INSERT INTO origins (at_us, source, name) VALUES (?, ?, ?)", &q,
-			    err);
-	if (!rc) {
-		sqlite3_bind_int64(q, 1, d->at_us);
-		sqlite3_bind_text(q, 2, hes_source_names[d->source], -1, SQLITE_STATIC);
-		sqlite3_bind_text(q, 3, d->name, len, SQLITE_STATIC);
-		rc = hes_db_run(s, q, err);
-	}
-	sqlite3_finalize(q);
-	*out = sqlite3_last_insert_rowid(s->db);
+	*out = d->into ? d->into : sqlite3_last_insert_rowid(s->db);
 	return rc;
 }
 
@@ -195,8 +127,6 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 	struct inserter in;
 	int rc = open_inserter(s, &hes_sample_table, &in, err);
 
-	if (!rc)
-		rc = open_names(s, &in, err);
 	if (!rc && d->predictor)
 		rc = forecasts_open(s, d->predictor, true, &f, err);
 	for (size_t i = 0; i < d->samples->n && rc >= 0; i++) {
@@ -206,10 +136,7 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 		snprintf(what, sizeof(what), "%.*s: sample %zu", HES_STORE_ORIGIN_NAME, d->name,
 			 i + 1);
 		hes_co_run_text_sort(row.co_runner_names);
-		rc = row.co_runners.jobs ? match_names(s, &in, &row, err) : 0;
-		out->samples_named += rc > 0;
-		if (rc >= 0)
-			rc = insert(s, &in, out->origin, d->source, &row, what, err);
+		rc = insert(s, &in, out->origin, d->source, &row, what, err);
 		out->samples_new += rc == 1;
 		out->samples_known += rc == 0;
 		if (rc != 1 || !d->predictor || !(d->forecasts[i].iteration_us > 0))
@@ -225,20 +152,16 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 /* Rows that are not there, or are of another delivery, are passed over. */
 static int remove_points(struct hes_store *s, const struct hes_delivery *d, struct hes_err *err)
 {
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, "DELETE FROM points WHERE key = ?1 AND origin_id = ?2", &q, err);
+	int rc = 0;
 
 	for (size_t i = 0; i < d->replaced->n && !rc; i++) {
 		unsigned char key[HES_ROW_KEY_BYTES];
 
 		rc = hes_row_key(&hes_point_table, &d->replaced->v[i], key, err);
-		if (rc)
-			break;
-		sqlite3_bind_blob(q, 1, key, sizeof(key), SQLITE_STATIC);
-		sqlite3_bind_int64(q, 2, d->into);
-		rc = hes_db_run(s, q, err);
+		if (!rc)
+			rc = hes_db_do(s, "DELETE FROM points WHERE key = ?1 AND origin_id = ?2",
+				       HES_DB(db_bytes(key, sizeof(key)), db_int(d->into)), err);
 	}
-	sqlite3_finalize(q);
 	return rc;
 }
 
@@ -261,34 +184,6 @@ static int add_points(struct hes_store *s, const struct hes_delivery *d, struct 
 	return rc < 0 ? rc : 0;
 }
 
-/* A number that no row has. */
-static int take_back_origin(struct hes_store *s, const struct hes_delivery *d,
-			    struct hes_delivered *out, struct hes_err *err)
-{
-	char sql[80];
-
-	snprintf(sql, sizeof(sql), "DELETE FROM origins WHERE id = %" PRId64, out->origin);
-	out->origin = 0;
-	return d->into ? 0 : hes_db_exec(s, sql, err);
-}
-
-static int set_cost(struct hes_store *s, int64_t origin, const struct hes_profiling_cost *cost,
-		    struct hes_err *err)
-{
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, "UPDATE origins SET gpu_s = ?2, energy_j = ?3 WHERE id = ?1", &q,
-				err);
-
-	if (!rc) {
-		sqlite3_bind_int64(q, 1, origin);
-		sqlite3_bind_double(q, 2, cost->gpu_s); /* NaN becomes NULL */
-		sqlite3_bind_double(q, 3, cost->energy_j);
-		rc = hes_db_run(s, q, err);
-	}
-	sqlite3_finalize(q);
-	return rc;
-}
-
 /* @return 1 something has changed; 0 nothing; negative errno */
 static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
 		   struct hes_err *err)
@@ -304,11 +199,14 @@ static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes
 	if (!rc && d->points)
 		rc = add_points(s, d, out, err);
 	if (!rc && d->cost)
-		rc = set_cost(s, out->origin, d->cost, err);
+		rc = hes_db_do(s, "UPDATE origins SET gpu_s = ?2, energy_j = ?3 WHERE id = ?1",
+			       HES_DB(db_int(out->origin), db_real(d->cost->gpu_s),
+				      db_real(d->cost->energy_j)),
+			       err);
 	if (rc || out->profiles_new + out->samples_new + out->points_new)
 		return rc ? rc : 1;
-	rc = take_back_origin(s, d, out, err);
-	return rc ? rc : out->samples_named > 0 || (d->into && d->cost);
+	out->origin = 0;
+	return d->into && d->cost;
 }
 
 int hes_store_add(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
@@ -331,18 +229,12 @@ int hes_store_add(struct hes_store *s, const struct hes_delivery *d, struct hes_
 
 int hes_store_forget(struct hes_store *s, int64_t origin, struct hes_err *err)
 {
-	sqlite3_stmt *q = NULL;
 	int rc = hes_db_begin(s, err);
 
 	if (rc)
 		return rc;
-	rc = hes_db_prepare(s, "DELETE FROM origins WHERE id = ?1", &q, err);
-	if (!rc) {
-		sqlite3_bind_int64(q, 1, origin);
-		rc = hes_db_run(s, q, err);
-	}
+	rc = hes_db_do(s, "DELETE FROM origins WHERE id = ?", HES_DB(db_int(origin)), err);
 	if (!rc && !sqlite3_changes(s->db))
 		rc = hes_fail(err, -ENOENT, "%s: nothing came as number %" PRId64, s->path, origin);
-	sqlite3_finalize(q);
 	return hes_db_end(s, rc, err);
 }

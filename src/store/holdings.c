@@ -3,10 +3,9 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/hash_map.h"
-
 #include "store/row_sql.h"
 
 /* Newest first within a workload, type and batch size, drawn ones last. */
@@ -14,31 +13,25 @@
 	"PARTITION BY r.workload, r.gpu_type, r.batch_size " \
 	"ORDER BY o.source = 'modelled', o.at_us DESC, r.id DESC"
 
-static int read_profile(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
+/* @param ctx  table of the rows */
+static int read_row(const struct hes_store *s, sqlite3_stmt *q, const void *ctx, void *out,
+		    struct hes_err *err)
 {
-	return hes_row_read(s, q, &hes_profile_table, out, err);
+	return hes_row_read(s, q, ctx, out, err);
 }
 
-static int read_sample(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
+/* Rows of a statement whose columns are the key and then those of @t; free() @out. */
+static int select_rows(struct hes_store *s, const char *sql, const struct hes_row_table *t,
+		       const struct hes_store_query *want, void *out, size_t *n,
+		       struct hes_err *err)
 {
-	return hes_row_read(s, q, &hes_sample_table, out, err);
-}
-
-static int read_point(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
-{
-	return hes_row_read(s, q, &hes_point_table, out, err);
-}
-
-static int select_rows(struct hes_store *s, const char *sql, const struct hes_store_query *want,
-		       sqlite3_stmt **q, struct hes_err *err)
-{
-	int rc = hes_db_prepare(s, sql, q, err);
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(s, sql, &q, err);
 
 	if (rc)
 		return rc;
-	sqlite3_bind_text(*q, 1, want->workload, -1, SQLITE_STATIC);
-	sqlite3_bind_int(*q, 2, want->with_modelled);
-	return 0;
+	hes_db_bind(q, HES_DB(db_text(want->workload), db_int(want->with_modelled)));
+	return hes_db_collect(s, q, read_row, t, t->row_size, out, n, err);
 }
 
 int hes_store_profiles(struct hes_store *s, const struct hes_store_query *want,
@@ -46,8 +39,6 @@ int hes_store_profiles(struct hes_store *s, const struct hes_store_query *want,
 {
 	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
 	struct hes_profiles p = { 0 };
-	sqlite3_stmt *q;
-	void *v = NULL;
 	int rc;
 
 	hes_row_names(&hes_profile_table, "", names);
@@ -57,210 +48,165 @@ int hes_store_profiles(struct hes_store *s, const struct hes_store_query *want,
 		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled')) WHERE "
 		 "nth = 1",
 		 names);
-	rc = select_rows(s, sql, want, &q, err);
-	if (!rc)
-		rc = hes_db_collect(s, q, sizeof(*p.v), read_profile, &v, &p.n, err);
+	rc = select_rows(s, sql, &hes_profile_table, want, &p.v, &p.n, err);
 	if (rc)
 		return rc;
-	p.v = v;
 	hes_profiles_sort(&p);
 	*out = p;
 	return 0;
 }
 
 /* A table's rows in the order in which they came; free() them. */
-static int rows_of(struct hes_store *s, const char *table, const struct hes_row_table *columns,
-		   size_t size,
-		   int (*read)(struct hes_store *s, sqlite3_stmt *q, void *out,
-			       struct hes_err *err),
-		   const struct hes_store_query *want, void **v, size_t *n, struct hes_err *err)
+static int rows_of(struct hes_store *s, const struct hes_row_table *t,
+		   const struct hes_store_query *want, void *out, size_t *n, struct hes_err *err)
 {
 	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
-	sqlite3_stmt *q;
-	int rc;
 
-	hes_row_names(columns, "r.", names);
+	hes_row_names(t, "r.", names);
 	snprintf(sql, sizeof(sql),
 		 "SELECT r.key,%s FROM %s r JOIN origins o ON o.id = r.origin_id "
 		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled') ORDER "
 		 "BY r.id",
-		 names, table);
-	rc = select_rows(s, sql, want, &q, err);
-	return rc ? rc : hes_db_collect(s, q, size, read, v, n, err);
+		 names, t->what);
+	return select_rows(s, sql, t, want, out, n, err);
 }
 
 int hes_store_samples(struct hes_store *s, const struct hes_store_query *want,
 		      struct hes_samples *out, struct hes_err *err)
 {
-	size_t n;
-	void *v;
-	int rc = rows_of(s, "samples", &hes_sample_table, sizeof(*out->v), read_sample, want, &v,
-			 &n, err);
-
-	if (!rc)
-		*out = (struct hes_samples){ .v = v, .n = n };
-	return rc;
+	return rows_of(s, &hes_sample_table, want, &out->v, &out->n, err);
 }
 
 int hes_store_points(struct hes_store *s, const struct hes_store_query *want,
 		     struct hes_points *out, struct hes_err *err)
 {
-	size_t n;
-	void *v;
-	int rc = rows_of(s, "points", &hes_point_table, sizeof(*out->v), read_point, want, &v, &n,
-			 err);
-
-	if (!rc)
-		*out = (struct hes_points){ v, n };
-	return rc;
+	return rows_of(s, &hes_point_table, want, &out->v, &out->n, err);
 }
 
-static int read_holding(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
-{
-	struct hes_store_holding *h = out;
+#define COUNT_OF(table) "(SELECT count(*) FROM " table " WHERE origin_id = o.id)"
 
-	(void)s;
-	(void)err;
-	hes_db_text(q, 0, h->workload, sizeof(h->workload));
-	hes_db_text(q, 1, h->gpu_type, sizeof(h->gpu_type));
-	h->profiles = (uint32_t)sqlite3_column_int64(q, 2);
-	h->profiles_modelled = h->profiles - (uint32_t)sqlite3_column_int64(q, 3);
-	h->batch_min = (uint32_t)sqlite3_column_int64(q, 4);
-	h->batch_max = (uint32_t)sqlite3_column_int64(q, 5);
-	h->samples = (uint32_t)sqlite3_column_int64(q, 6);
-	h->samples_modelled = (uint32_t)sqlite3_column_int64(q, 7);
-	h->points = (uint32_t)sqlite3_column_int64(q, 8);
-	h->newest_us = sqlite3_column_int64(q, 9);
-	return 0;
-}
-
-int hes_store_holdings(struct hes_store *s, struct hes_store_holding **out, size_t *out_n,
-		       struct hes_err *err)
-{
-	static const char sql[] =
-		"SELECT workload, gpu_type, count(DISTINCT CASE kind WHEN 1 THEN batch END),"
-		" count(DISTINCT CASE WHEN kind = 1 AND source <> 'modelled' THEN batch END),"
-		" min(batch), max(batch), sum(kind = 2), sum(kind = 2 AND source = 'modelled'),"
-		" sum(kind = 3), max(at_us) "
-		"FROM (SELECT workload, gpu_type, batch_size AS batch, 1 AS kind, source, at_us"
-		"      FROM profiles r JOIN origins o ON o.id = r.origin_id"
-		"      UNION ALL SELECT workload, gpu_type, NULL, 2, source, at_us"
-		"      FROM samples r JOIN origins o ON o.id = r.origin_id"
-		"      UNION ALL SELECT workload, gpu_type, batch_size, 3, source, at_us"
-		"      FROM points r JOIN origins o ON o.id = r.origin_id) "
-		"GROUP BY workload, gpu_type ORDER BY workload, gpu_type";
-	sqlite3_stmt *q;
-	void *v;
-	int rc = hes_db_prepare(s, sql, &q, err);
-
-	if (!rc)
-		rc = hes_db_collect(s, q, sizeof(**out), read_holding, &v, out_n, err);
-	if (!rc)
-		*out = v;
-	return rc;
-}
-
-/* Seconds and joules. */
-static struct hes_profiling_cost read_cost(sqlite3_stmt *q, int column)
-{
-	double v[2];
-
-	for (int i = 0; i < 2; i++)
-		v[i] = sqlite3_column_type(q, column + i) == SQLITE_NULL
-			       ? NAN
-			       : sqlite3_column_double(q, column + i);
-	return (struct hes_profiling_cost){ v[0], v[1] };
-}
-
-static int read_origin(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
-{
-	const char *source = (const char *)sqlite3_column_text(q, 2);
-	struct hes_store_origin *o = out;
-
-	o->id = sqlite3_column_int64(q, 0);
-	o->at_us = sqlite3_column_int64(q, 1);
-	while (source && o->source < HES_SOURCE_MODELLED &&
-	       strcmp(source, hes_source_names[o->source]) != 0)
-		o->source++;
-	hes_db_text(q, 3, o->name, sizeof(o->name));
-	o->profiles = (uint32_t)sqlite3_column_int64(q, 4);
-	o->samples = (uint32_t)sqlite3_column_int64(q, 5);
-	o->points = (uint32_t)sqlite3_column_int64(q, 6);
-	o->cost = read_cost(q, 7);
-	(void)s;
-	(void)err;
-	return 0;
-}
+static const struct hes_db_rows origin_rows = {
+	(const struct hes_db_field[]){
+		DB_INT("id", struct hes_store_origin, id),
+		DB_INT("at_us", struct hes_store_origin, at_us),
+		DB_WORD("source", struct hes_store_origin, source, hes_source_names),
+		DB_TEXT("name", struct hes_store_origin, name),
+		DB_INT(COUNT_OF("profiles"), struct hes_store_origin, profiles),
+		DB_INT(COUNT_OF("samples"), struct hes_store_origin, samples),
+		DB_INT(COUNT_OF("points"), struct hes_store_origin, points),
+		DB_REAL("gpu_s", struct hes_store_origin, cost.gpu_s),
+		DB_REAL("energy_j", struct hes_store_origin, cost.energy_j),
+		DB_FIELDS_END,
+	},
+	sizeof(struct hes_store_origin),
+	NULL,
+};
 
 int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t *out_n,
 		      struct hes_err *err)
 {
-	static const char sql[] =
-		"SELECT id, at_us, source, name, (SELECT count(*) FROM profiles WHERE origin_id = "
-		"o.id),"
-		" (SELECT count(*) FROM samples WHERE origin_id = o.id),"
-		" (SELECT count(*) FROM points WHERE origin_id = o.id), gpu_s, energy_j FROM "
-		"origins o ORDER BY id";
-	sqlite3_stmt *q;
-	void *v;
-	int rc = hes_db_prepare(s, sql, &q, err);
-
-	if (!rc)
-		rc = hes_db_collect(s, q, sizeof(**out), read_origin, &v, out_n, err);
-	if (!rc)
-		*out = v;
-	return rc;
+	return hes_db_select(s, &origin_rows, "origins o ORDER BY id", NULL, out, out_n, err);
 }
 
-/* Rows are workloads of deliveries; a delivery counts once. */
-static int sum_costs(struct hes_store *s, sqlite3_stmt *q, const struct hes_text_map *wanted,
-		     struct hes_store_profiling *out, struct hes_err *err)
+static const struct hes_db_rows holding_rows = {
+	(const struct hes_db_field[]){
+		DB_TEXT("workload", struct hes_store_holding, workload),
+		DB_TEXT("gpu_type", struct hes_store_holding, gpu_type),
+		DB_INT("count(DISTINCT iif(kind = 1, batch, NULL))", struct hes_store_holding,
+		       profiles),
+		DB_INT("count(DISTINCT iif(kind = 1, batch, NULL)) - count(DISTINCT iif(kind = 1 "
+		       "AND source <> 'modelled', batch, NULL))",
+		       struct hes_store_holding, profiles_modelled),
+		DB_INT("min(batch)", struct hes_store_holding, batch_min),
+		DB_INT("max(batch)", struct hes_store_holding, batch_max),
+		DB_INT("sum(kind = 2)", struct hes_store_holding, samples),
+		DB_INT("sum(kind = 2 AND source = 'modelled')", struct hes_store_holding,
+		       samples_modelled),
+		DB_INT("sum(kind = 3)", struct hes_store_holding, points),
+		DB_INT("max(at_us)", struct hes_store_holding, newest_us),
+		DB_FIELDS_END,
+	},
+	sizeof(struct hes_store_holding),
+	NULL,
+};
+
+int hes_store_holdings(struct hes_store *s, struct hes_store_holding **out, size_t *out_n,
+		       struct hes_err *err)
+{
+	return hes_db_select(
+		s, &holding_rows,
+		"(SELECT workload, gpu_type, batch_size AS batch, 1 AS kind, source, at_us"
+		"  FROM profiles r JOIN origins o ON o.id = r.origin_id"
+		" UNION ALL SELECT workload, gpu_type, NULL, 2, source, at_us"
+		"  FROM samples r JOIN origins o ON o.id = r.origin_id"
+		" UNION ALL SELECT workload, gpu_type, batch_size, 3, source, at_us"
+		"  FROM points r JOIN origins o ON o.id = r.origin_id) "
+		"GROUP BY workload, gpu_type ORDER BY workload, gpu_type",
+		NULL, out, out_n, err);
+}
+
+/* A workload of a delivery. */
+struct delivered_workload {
+	int64_t origin;
+	char workload[HES_NAME_MAX];
+	struct hes_profiling_cost cost; /* of the delivery */
+};
+
+static const struct hes_db_rows delivered_rows = {
+	(const struct hes_db_field[]){
+		DB_INT("o.id", struct delivered_workload, origin),
+		DB_TEXT("r.workload", struct delivered_workload, workload),
+		DB_REAL("o.gpu_s", struct delivered_workload, cost.gpu_s),
+		DB_REAL("o.energy_j", struct delivered_workload, cost.energy_j),
+		DB_FIELDS_END,
+	},
+	sizeof(struct delivered_workload),
+	NULL,
+};
+
+/* A delivery counts once. */
+static void sum_costs(const struct delivered_workload *v, size_t n,
+		      const struct hes_text_map *wanted, struct hes_store_profiling *out)
 {
 	int64_t counted = 0;
-	int rc;
 
-	while ((rc = hes_db_step(s, q, err)) > 0) {
-		const struct hes_profiling_cost cost = read_cost(q, 2);
-		char workload[HES_NAME_MAX];
-
-		hes_db_text(q, 1, workload, sizeof(workload));
-		if (sqlite3_column_int64(q, 0) == counted ||
-		    hes_text_map_find(wanted, workload) == HES_HASH_NONE)
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].origin == counted ||
+		    hes_text_map_find(wanted, v[i].workload) == HES_HASH_NONE)
 			continue;
-		counted = sqlite3_column_int64(q, 0);
+		counted = v[i].origin;
 		out->origins++;
-		if (isnan(cost.gpu_s) || isnan(cost.energy_j)) {
+		if (isnan(v[i].cost.gpu_s) || isnan(v[i].cost.energy_j)) {
 			out->unknown++;
 			continue;
 		}
-		out->cost.gpu_s += cost.gpu_s;
-		out->cost.energy_j += cost.energy_j;
+		out->cost.gpu_s += v[i].cost.gpu_s;
+		out->cost.energy_j += v[i].cost.energy_j;
 	}
-	return rc;
 }
 
 int hes_store_profiling(struct hes_store *s, const struct hes_jobs *jobs,
 			struct hes_store_profiling *out, struct hes_err *err)
 {
-	static const char sql[] =
-		"SELECT o.id, r.workload, o.gpu_s, o.energy_j FROM origins o JOIN"
-		" (SELECT origin_id, workload FROM points"
-		"  UNION SELECT origin_id, workload FROM profiles) r ON r.origin_id = o.id "
-		"WHERE o.source = 'imported'"
-		" OR (o.source = 'measured' AND o.name NOT GLOB 'run [0-9]* of *') ORDER BY o.id";
 	struct hes_store_profiling sum = { 0 };
+	struct delivered_workload *v = NULL;
 	struct hes_text_map wanted = { 0 };
-	sqlite3_stmt *q = NULL;
+	size_t n = 0;
 	int rc = hes_text_map_make(&wanted, jobs->n ? jobs->v->workload : NULL, sizeof(*jobs->v),
 				   jobs->n);
 
 	if (rc)
 		rc = hes_fail(err, rc, "out of memory for %zu jobs", jobs->n);
 	if (!rc)
-		rc = hes_db_prepare(s, sql, &q, err);
-	if (!rc)
-		rc = sum_costs(s, q, &wanted, &sum, err);
-	sqlite3_finalize(q);
+		rc = hes_db_select(
+			s, &delivered_rows,
+			"origins o JOIN (SELECT origin_id, workload FROM points"
+			"  UNION SELECT origin_id, workload FROM profiles) r ON r.origin_id = o.id "
+			"WHERE o.source = 'imported' OR (o.source = 'measured' AND o.name NOT GLOB "
+			"'run [0-9]* of *') ORDER BY o.id",
+			NULL, &v, &n, err);
+	sum_costs(v, n, &wanted, &sum);
+	free(v);
 	hes_hash_map_finish(&wanted.map);
 	if (!rc)
 		*out = sum;

@@ -34,16 +34,10 @@ static int check_open(struct hes_journal *j, int64_t run, struct hes_err *err)
 
 static int check_last(struct hes_journal *j, int64_t run, int64_t after, struct hes_err *err)
 {
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(
-		j->store, "SELECT 1 FROM added_jobs WHERE run_id = ? AND id > ? LIMIT 1", &q, err);
+	int rc =
+		hes_db_has(j->store, "SELECT 1 FROM added_jobs WHERE run_id = ? AND id > ? LIMIT 1",
+			   HES_DB(db_int(run), db_int(after)), err);
 
-	if (!rc) {
-		sqlite3_bind_int64(q, 1, run);
-		sqlite3_bind_int64(q, 2, after);
-		rc = hes_db_step(j->store, q, err);
-	}
-	sqlite3_finalize(q);
 	return rc > 0 ? hes_fail(err, -EAGAIN,
 				 "others add jobs to run %" PRId64 " all the time; try again", run)
 		      : rc;
@@ -51,16 +45,9 @@ static int check_last(struct hes_journal *j, int64_t run, int64_t after, struct 
 
 static int check_name(struct hes_journal *j, int64_t run, const char *job, struct hes_err *err)
 {
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "SELECT 1 FROM run_jobs WHERE run_id = ? AND job = ?", &q,
-				err);
+	int rc = hes_db_has(j->store, "SELECT 1 FROM run_jobs WHERE run_id = ? AND job = ?",
+			    HES_DB(db_int(run), db_text(job)), err);
 
-	if (!rc) {
-		sqlite3_bind_int64(q, 1, run);
-		journal_bind(q, 2, job);
-		rc = hes_db_step(j->store, q, err);
-	}
-	sqlite3_finalize(q);
 	return rc > 0 ? hes_fail(err, -EEXIST,
 				 "run %" PRId64
 				 " has a job %s already; give the new one another name",
@@ -68,54 +55,32 @@ static int check_name(struct hes_journal *j, int64_t run, const char *job, struc
 		      : rc;
 }
 
-static int add_waiting(struct hes_journal *j, int64_t run, const struct hes_run_added *a,
-		       int64_t arrival_us, struct hes_err *err)
-{
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store,
-				"INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, "
-				"planned_start_us, planned_end_us, state, arrival_us) "
-				"VALUES (?, ?, ?, '', 100, 0, 0, 'waiting', ?)",
-				&q, err);
-
-	if (!rc) {
-		sqlite3_bind_int64(q, 1, run);
-		journal_bind(q, 2, a->job.id);
-		journal_bind(q, 3, a->job.workload);
-		sqlite3_bind_int64(q, 4, arrival_us);
-		rc = hes_db_run(j->store, q, err);
-	}
-	sqlite3_finalize(q);
-	return rc;
-}
-
 /* The columns of a placement are those of earlier versions, which placed jobs before the run had
  * them. */
-static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_added *a,
-		       struct hes_err *err)
+static int add_job(struct hes_journal *j, int64_t run, const struct hes_job *job,
+		   int64_t arrival_us, struct hes_err *err)
 {
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store,
-				"INSERT INTO added_jobs (run_id, job, batch_size, iterations, "
-				"memory_mib, command, whole_run, progress, clock_mhz, together, "
-				"keep, shares_pct, before_job, planned_mj, activity_mw) "
-				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, 0, '', 0, 0)",
-				&q, err);
+	int rc = check_name(j, run, job->id, err);
 
-	if (!rc) {
-		sqlite3_bind_int64(q, 1, run);
-		journal_bind(q, 2, a->job.id);
-		sqlite3_bind_int64(q, 3, a->job.batch_size);
-		sqlite3_bind_int64(q, 4, (int64_t)a->job.iterations);
-		sqlite3_bind_int64(q, 5, hes_job_memory_mib(&a->job));
-		journal_bind(q, 6, a->job.command);
-		sqlite3_bind_int64(q, 7, a->job.whole_run);
-		journal_bind(q, 8, a->job.progress ? a->job.progress : "");
-		sqlite3_bind_double(q, 9, a->job.keep);
-		rc = hes_db_run(j->store, q, err);
-	}
-	sqlite3_finalize(q);
-	return rc;
+	if (!rc)
+		rc = hes_db_do(j->store,
+			       "INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, "
+			       "planned_start_us, planned_end_us, state, arrival_us) "
+			       "VALUES (?, ?, ?, '', 100, 0, 0, 'waiting', ?)",
+			       HES_DB(db_int(run), db_text(job->id), db_text(job->workload),
+				      db_int(arrival_us)),
+			       err);
+	return rc ? rc
+		  : hes_db_do(j->store,
+			      "INSERT INTO added_jobs (run_id, job, batch_size, iterations, "
+			      "memory_mib, command, whole_run, progress, keep, clock_mhz, "
+			      "together, shares_pct, before_job, planned_mj, activity_mw) "
+			      "VALUES (?, ?, ?, ?, ?, ?, ?, ifnull(?, ''), ?, 0, 0, 0, '', 0, 0)",
+			      HES_DB(db_int(run), db_text(job->id), db_int(job->batch_size),
+				     db_uint(job->iterations), db_int(hes_job_memory_mib(job)),
+				     db_text(job->command), db_int(job->whole_run),
+				     db_text(job->progress), db_real(job->keep)),
+			      err);
 }
 
 int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n,
@@ -128,13 +93,8 @@ int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_add
 	rc = check_open(j, run, err);
 	if (!rc)
 		rc = check_last(j, run, after, err);
-	for (size_t i = 0; i < n && !rc; i++) {
-		rc = check_name(j, run, v[i].job.id, err);
-		if (!rc)
-			rc = add_waiting(j, run, &v[i], arrival_us, err);
-		if (!rc)
-			rc = add_details(j, run, &v[i], err);
-	}
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = add_job(j, run, &v[i].job, arrival_us, err);
 	return hes_journal_end(j, rc, err);
 }
 
@@ -213,8 +173,7 @@ int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct 
 		&q, err);
 
 	if (!rc) {
-		sqlite3_bind_int64(q, 1, run);
-		sqlite3_bind_int64(q, 2, after);
+		hes_db_bind(q, HES_DB(db_int(run), db_int(after)));
 		rc = read_added(j, q, &v, &n, err);
 	}
 	sqlite3_finalize(q);
@@ -229,37 +188,22 @@ int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct 
 
 int hes_journal_added_taken(struct hes_journal *j, int64_t run, int64_t last, struct hes_err *err)
 {
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store,
-				"UPDATE added_jobs SET taken = 1 WHERE run_id = ?1 AND id <= ?2",
-				&q, err);
-
-	if (!rc) {
-		sqlite3_bind_int64(q, 1, run);
-		sqlite3_bind_int64(q, 2, last);
-		rc = hes_db_run(j->store, q, err);
-	}
-	sqlite3_finalize(q);
-	return rc;
+	return hes_db_do(j->store, "UPDATE added_jobs SET taken = 1 WHERE run_id = ?1 AND id <= ?2",
+			 HES_DB(db_int(run), db_int(last)), err);
 }
 
-static int count_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
-{
-	(void)s;
-	(void)err;
-	*(size_t *)out = (size_t)sqlite3_column_int64(q, 0);
-	return 0;
-}
+static const struct hes_db_rows count_rows = {
+	(const struct hes_db_field[]){ { "count(*)", HES_FIELD_INTEGER, 0, sizeof(size_t), NULL },
+				       DB_FIELDS_END },
+	sizeof(size_t),
+	NULL,
+};
 
 int hes_journal_added_waiting(struct hes_journal *j, int64_t run, size_t *out, struct hes_err *err)
 {
-	size_t *v = NULL, n = 0;
-	int rc = hes_journal_collect(
-		j, "SELECT count(*) FROM added_jobs WHERE run_id = ? AND taken = 0", run,
-		sizeof(*v), count_row, &v, &n, err);
+	int rc = hes_db_select_one(j->store, &count_rows,
+				   "added_jobs WHERE run_id = ? AND taken = 0", HES_DB(db_int(run)),
+				   out, err);
 
-	if (!rc)
-		*out = n ? v[0] : 0;
-	free(v);
-	return rc;
+	return rc < 0 ? rc : 0;
 }

@@ -3,273 +3,193 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "store/journal.h"
 
-#define RUN_COLUMNS                                                                   \
-	"id, plan_key, plan, folder, host, started_us, ended_us, state, runner_pid, " \
-	"runner_start, runner_boot, over_cap_us, peak_mw, progress, experiments, "    \
-	"learning_us, learning_mj, learning_iterations"
+static const struct hes_db_rows run_rows = {
+	(const struct hes_db_field[]){
+		DB_INT("id", struct hes_run, id),
+		DB_INT("plan_key", struct hes_run, plan_key),
+		DB_TEXT("plan", struct hes_run, plan),
+		DB_TEXT("folder", struct hes_run, folder),
+		DB_TEXT("host", struct hes_run, host),
+		DB_INT("started_us", struct hes_run, started_us),
+		DB_INT("ended_us", struct hes_run, ended_us),
+		DB_WORD("state", struct hes_run, state, hes_run_state_names),
+		DB_INT("runner_pid", struct hes_run, runner.pid),
+		DB_INT("runner_start", struct hes_run, runner.start),
+		DB_TEXT("runner_boot", struct hes_run, runner.boot),
+		DB_INT("over_cap_us", struct hes_run, over_cap_us),
+		DB_INT("peak_mw", struct hes_run, peak_mw),
+		DB_TEXT("progress", struct hes_run, progress),
+		DB_INT("experiments", struct hes_run, learning.experiments),
+		DB_INT("learning_us", struct hes_run, learning.took_us),
+		DB_INT("learning_mj", struct hes_run, learning.energy_mj),
+		DB_INT("learning_iterations", struct hes_run, learning.iterations),
+		DB_FIELDS_END,
+	},
+	sizeof(struct hes_run),
+	NULL,
+};
 
-/* Which of @names a column holds; the schema lets no other in. */
-static int word(sqlite3_stmt *q, int column, const char *const *names)
-{
-	char text[16];
-	int i = 0;
+static const struct hes_db_rows gpu_rows = {
+	(const struct hes_db_field[]){
+		DB_TEXT("gpu", struct hes_run_gpu, gpu),
+		DB_TEXT("gpu_type", struct hes_run_gpu, gpu_type),
+		DB_TEXT("uuid", struct hes_run_gpu, uuid),
+		DB_INT("planned_mj", struct hes_run_gpu, planned_mj),
+		DB_INT("planned_busy_us", struct hes_run_gpu, planned_busy_us),
+		DB_KNOWN("busy_us", struct hes_run_gpu, measured),
+		DB_INT("busy_us", struct hes_run_gpu, busy_us),
+		DB_INT("busy_mj", struct hes_run_gpu, busy_mj),
+		DB_INT("idle_mj", struct hes_run_gpu, idle_mj),
+		DB_FIELDS_END,
+	},
+	sizeof(struct hes_run_gpu),
+	NULL,
+};
 
-	hes_db_text(q, column, text, sizeof(text));
-	while (names[i + 1] && strcmp(names[i], text) != 0)
-		i++;
-	return i;
-}
+/* Of the last attempt of a job that has ended. */
+#define LAST(column)                                                                      \
+	"(SELECT " column " FROM attempts a WHERE a.run_id = j.run_id AND a.job = j.job " \
+	"AND verdict <> 'open' ORDER BY number DESC LIMIT 1)"
 
-static int run_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
-{
-	struct hes_run *r = out;
+static const struct hes_db_rows job_rows = {
+	(const struct hes_db_field[]){
+		DB_TEXT("job", struct hes_run_job, job),
+		DB_TEXT("workload", struct hes_run_job, workload),
+		DB_TEXT("gpu", struct hes_run_job, gpu),
+		DB_INT("sm_pct", struct hes_run_job, sm_pct),
+		DB_INT("planned_start_us", struct hes_run_job, planned_start_us),
+		DB_INT("planned_end_us", struct hes_run_job, planned_end_us),
+		DB_INT("planned_mj", struct hes_run_job, planned_mj),
+		DB_WORD("state", struct hes_run_job, state, hes_run_job_state_names),
+		DB_INT("start_us", struct hes_run_job, start_us),
+		DB_INT("end_us", struct hes_run_job, end_us),
+		DB_KNOWN("energy_mj", struct hes_run_job, has_energy),
+		DB_INT("energy_mj", struct hes_run_job, energy_mj),
+		DB_INT("arrival_us", struct hes_run_job, arrival_us),
+		DB_INT("(SELECT total(energy_mj) FROM attempts a WHERE a.run_id = j.run_id AND "
+		       "a.job = j.job AND verdict <> 'done')",
+		       struct hes_run_job, aborted_mj),
+		DB_INT(LAST("status"), struct hes_run_job, last_status),
+		DB_WORD("coalesce(" LAST("verdict") ", 'open')", struct hes_run_job, last_verdict,
+			hes_verdict_names),
+		DB_TEXT(LAST("seen"), struct hes_run_job, seen),
+		DB_INT(LAST("held_us"), struct hes_run_job, held_us),
+		DB_BOOL(LAST("energy_split"), struct hes_run_job, energy_split),
+		DB_FIELDS_END,
+	},
+	sizeof(struct hes_run_job),
+	NULL,
+};
 
-	(void)s;
-	(void)err;
-	r->id = sqlite3_column_int64(q, 0);
-	r->plan_key = (uint64_t)sqlite3_column_int64(q, 1);
-	hes_db_text(q, 2, r->plan, sizeof(r->plan));
-	hes_db_text(q, 3, r->folder, sizeof(r->folder));
-	hes_db_text(q, 4, r->host, sizeof(r->host));
-	r->started_us = sqlite3_column_int64(q, 5);
-	r->ended_us = sqlite3_column_int64(q, 6);
-	r->state = (enum hes_run_state)word(q, 7, hes_run_state_names);
-	r->runner.pid = sqlite3_column_int64(q, 8);
-	r->runner.start = sqlite3_column_int64(q, 9);
-	hes_db_text(q, 10, r->runner.boot, sizeof(r->runner.boot));
-	r->over_cap_us = sqlite3_column_int64(q, 11);
-	r->peak_mw = (uint64_t)sqlite3_column_int64(q, 12);
-	hes_db_text(q, 13, r->progress, sizeof(r->progress));
-	r->learning = (struct hes_run_learning){
-		.experiments = (uint64_t)sqlite3_column_int64(q, 14),
-		.took_us = sqlite3_column_int64(q, 15),
-		.energy_mj = (uint64_t)sqlite3_column_int64(q, 16),
-		.iterations = (uint64_t)sqlite3_column_int64(q, 17),
-	};
-	return 0;
-}
+static const struct hes_db_rows attempt_rows = {
+	(const struct hes_db_field[]){
+		DB_INT("id", struct hes_attempt, id),
+		DB_TEXT("job", struct hes_attempt, job),
+		DB_INT("number", struct hes_attempt, number),
+		DB_TEXT("gpu", struct hes_attempt, gpu),
+		DB_INT("sm_pct", struct hes_attempt, sm_pct),
+		DB_INT("clock_mhz", struct hes_attempt, clock_mhz),
+		DB_INT("started_us", struct hes_attempt, started_us),
+		DB_INT("pid", struct hes_attempt, process.pid),
+		DB_INT("pid_start", struct hes_attempt, process.start),
+		DB_TEXT("pid_boot", struct hes_attempt, process.boot),
+		DB_INT("ended_us", struct hes_attempt, ended_us),
+		DB_INT("status", struct hes_attempt, status),
+		DB_WORD("verdict", struct hes_attempt, verdict, hes_verdict_names),
+		DB_KNOWN("energy_mj", struct hes_attempt, has_energy),
+		DB_INT("energy_mj", struct hes_attempt, energy_mj),
+		DB_TEXT("seen", struct hes_attempt, seen),
+		DB_INT("held_us", struct hes_attempt, held_us),
+		DB_BOOL("energy_split", struct hes_attempt, energy_split),
+		DB_FIELDS_END,
+	},
+	sizeof(struct hes_attempt),
+	NULL,
+};
+
+static const struct hes_db_rows meter_rows = {
+	(const struct hes_db_field[]){
+		DB_INT("session", struct hes_run_meter, session),
+		DB_TEXT("gpu", struct hes_run_meter, gpu),
+		DB_INT("measured_us", struct hes_run_meter, measured_us),
+		DB_INT("energy_mj", struct hes_run_meter, energy_mj),
+		DB_FIELDS_END,
+	},
+	sizeof(struct hes_run_meter),
+	NULL,
+};
 
 int hes_journal_last_run(struct hes_journal *j, uint64_t plan_key, struct hes_run *out,
 			 struct hes_err *err)
 {
-	struct hes_run *v = NULL;
-	sqlite3_stmt *q;
-	size_t n = 0;
-	void *rows;
-	int rc = hes_db_prepare(j->store,
-				"SELECT " RUN_COLUMNS
-				" FROM runs WHERE plan_key = ? ORDER BY id DESC LIMIT 1",
-				&q, err);
+	int rc = hes_db_select_one(j->store, &run_rows,
+				   "runs WHERE plan_key = ? ORDER BY id DESC LIMIT 1",
+				   HES_DB(db_uint(plan_key)), out, err);
 
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(q, 1, (int64_t)plan_key);
-	rc = hes_db_collect(j->store, q, sizeof(*v), run_row, &rows, &n, err);
-	if (rc)
-		return rc;
-	v = rows;
-	if (n)
-		*out = v[0];
-	free(v);
-	return n ? 0 : hes_fail(err, -ENOENT, "%s: this plan was never run", j->store->path);
+	return rc ? rc < 0 ? rc : 0
+		  : hes_fail(err, -ENOENT, "%s: this plan was never run", j->store->path);
 }
 
-int hes_journal_collect(struct hes_journal *j, const char *sql, int64_t key, size_t size,
-			int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out,
-				   struct hes_err *err),
-			void *out, size_t *out_n, struct hes_err *err)
+int hes_journal_run(struct hes_journal *j, int64_t id, struct hes_run *out, struct hes_err *err)
 {
-	sqlite3_stmt *q;
-	void *rows;
-	int rc = hes_db_prepare(j->store, sql, &q, err);
+	int rc = hes_db_select_one(j->store, &run_rows, "runs WHERE id = ?", HES_DB(db_int(id)),
+				   out, err);
 
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(q, 1, key);
-	rc = hes_db_collect(j->store, q, size, row, &rows, out_n, err);
-	if (!rc)
-		memcpy(out, &rows, sizeof(rows));
-	return rc;
+	return rc ? rc < 0 ? rc : 0
+		  : hes_fail(err, -ENOENT, "%s: there is no run %" PRId64, j->store->path, id);
 }
 
 int hes_journal_going(struct hes_journal *j, int64_t id, struct hes_run **out, size_t *out_n,
 		      struct hes_err *err)
 {
-	return hes_journal_collect(
-		j, "SELECT " RUN_COLUMNS " FROM runs WHERE state = 'going' AND id <> ? ORDER BY id",
-		id, sizeof(**out), run_row, out, out_n, err);
-}
-
-int hes_journal_run(struct hes_journal *j, int64_t id, struct hes_run *out, struct hes_err *err)
-{
-	struct hes_run *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE id = ?", id,
-				     sizeof(*v), run_row, &v, &n, err);
-
-	if (rc)
-		return rc;
-	if (n)
-		*out = v[0];
-	free(v);
-	return n ? 0 : hes_fail(err, -ENOENT, "%s: there is no run %" PRId64, j->store->path, id);
+	return hes_db_select(j->store, &run_rows,
+			     "runs WHERE state = 'going' AND id <> ? ORDER BY id",
+			     HES_DB(db_int(id)), out, out_n, err);
 }
 
 int hes_journal_recent(struct hes_journal *j, size_t most, struct hes_run **out, size_t *out_n,
 		       struct hes_err *err)
 {
-	return hes_journal_collect(j,
-				   "SELECT " RUN_COLUMNS
-				   " FROM runs WHERE state = 'going' OR id IN (SELECT id FROM runs"
-				   " WHERE state <> 'going' ORDER BY id DESC LIMIT ?) ORDER BY id",
-				   (int64_t)most, sizeof(**out), run_row, out, out_n, err);
-}
-
-static int gpu_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
-{
-	struct hes_run_gpu *g = out;
-
-	(void)s;
-	(void)err;
-	hes_db_text(q, 0, g->gpu, sizeof(g->gpu));
-	hes_db_text(q, 1, g->gpu_type, sizeof(g->gpu_type));
-	hes_db_text(q, 2, g->uuid, sizeof(g->uuid));
-	g->planned_mj = (uint64_t)sqlite3_column_int64(q, 3);
-	g->planned_busy_us = sqlite3_column_int64(q, 4);
-	g->measured = sqlite3_column_type(q, 5) != SQLITE_NULL;
-	g->busy_us = sqlite3_column_int64(q, 5);
-	g->busy_mj = (uint64_t)sqlite3_column_int64(q, 6);
-	g->idle_mj = (uint64_t)sqlite3_column_int64(q, 7);
-	return 0;
+	return hes_db_select(j->store, &run_rows,
+			     "runs WHERE state = 'going' OR id IN (SELECT id FROM runs"
+			     " WHERE state <> 'going' ORDER BY id DESC LIMIT ?) ORDER BY id",
+			     HES_DB(db_uint(most)), out, out_n, err);
 }
 
 int hes_journal_gpus(struct hes_journal *j, int64_t run, struct hes_run_gpu **out, size_t *out_n,
 		     struct hes_err *err)
 {
-	return hes_journal_collect(j,
-				   "SELECT gpu, gpu_type, uuid, planned_mj, planned_busy_us, "
-				   "busy_us, busy_mj, idle_mj FROM run_gpus"
-				   " WHERE run_id = ? ORDER BY id",
-				   run, sizeof(**out), gpu_row, out, out_n, err);
-}
-
-/* The last attempt of a job that has ended. */
-#define ENDED \
-	"a.run_id = j.run_id AND a.job = j.job AND verdict <> 'open' ORDER BY number DESC LIMIT 1"
-
-static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
-{
-	struct hes_run_job *r = out;
-
-	(void)s;
-	(void)err;
-	hes_db_text(q, 0, r->job, sizeof(r->job));
-	hes_db_text(q, 1, r->workload, sizeof(r->workload));
-	hes_db_text(q, 2, r->gpu, sizeof(r->gpu));
-	r->sm_pct = (uint32_t)sqlite3_column_int64(q, 3);
-	r->planned_start_us = sqlite3_column_int64(q, 4);
-	r->planned_end_us = sqlite3_column_int64(q, 5);
-	r->state = (enum hes_run_job_state)word(q, 6, hes_run_job_state_names);
-	r->start_us = sqlite3_column_int64(q, 7);
-	r->end_us = sqlite3_column_int64(q, 8);
-	r->has_energy = sqlite3_column_type(q, 9) != SQLITE_NULL;
-	r->energy_mj = (uint64_t)sqlite3_column_int64(q, 9);
-	r->aborted_mj = (uint64_t)sqlite3_column_int64(q, 10);
-	r->last_status = sqlite3_column_int(q, 11);
-	r->last_verdict = (enum hes_verdict)word(q, 12, hes_verdict_names);
-	r->arrival_us = sqlite3_column_int64(q, 13);
-	hes_db_text(q, 14, r->seen, sizeof(r->seen));
-	r->planned_mj = (uint64_t)sqlite3_column_int64(q, 15);
-	r->held_us = sqlite3_column_int64(q, 16);
-	r->energy_split = sqlite3_column_int(q, 17) != 0;
-	return 0;
+	return hes_db_select(j->store, &gpu_rows, "run_gpus WHERE run_id = ? ORDER BY id",
+			     HES_DB(db_int(run)), out, out_n, err);
 }
 
 int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **out, size_t *out_n,
 		     struct hes_err *err)
 {
-	return hes_journal_collect(
-		j,
-		"SELECT job, workload, gpu, sm_pct, planned_start_us, "
-		"planned_end_us, state, start_us, end_us, energy_mj,"
-		" (SELECT total(energy_mj) FROM attempts a WHERE a.run_id = "
-		"j.run_id AND a.job = j.job AND verdict <> 'done'),"
-		" (SELECT status FROM attempts a WHERE " ENDED
-		"), coalesce((SELECT verdict FROM attempts a WHERE " ENDED
-		"), 'open'), arrival_us, (SELECT seen FROM attempts a WHERE " ENDED
-		"), planned_mj, coalesce((SELECT held_us FROM attempts a WHERE " ENDED
-		"), 0), (SELECT energy_split FROM attempts a WHERE " ENDED ")"
-		" FROM run_jobs j WHERE run_id = ? ORDER BY id",
-		run, sizeof(**out), job_row, out, out_n, err);
-}
-
-static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
-{
-	struct hes_attempt *a = out;
-
-	(void)s;
-	(void)err;
-	a->id = sqlite3_column_int64(q, 0);
-	hes_db_text(q, 1, a->job, sizeof(a->job));
-	a->number = (uint32_t)sqlite3_column_int64(q, 2);
-	hes_db_text(q, 3, a->gpu, sizeof(a->gpu));
-	a->sm_pct = (uint32_t)sqlite3_column_int64(q, 4);
-	a->clock_mhz = (uint32_t)sqlite3_column_int64(q, 5);
-	a->started_us = sqlite3_column_int64(q, 6);
-	a->process.pid = sqlite3_column_int64(q, 7);
-	a->process.start = sqlite3_column_int64(q, 8);
-	hes_db_text(q, 9, a->process.boot, sizeof(a->process.boot));
-	a->ended_us = sqlite3_column_int64(q, 10);
-	a->status = sqlite3_column_int(q, 11);
-	a->verdict = (enum hes_verdict)word(q, 12, hes_verdict_names);
-	a->has_energy = sqlite3_column_type(q, 13) != SQLITE_NULL;
-	a->energy_mj = (uint64_t)sqlite3_column_int64(q, 13);
-	hes_db_text(q, 14, a->seen, sizeof(a->seen));
-	a->held_us = sqlite3_column_int64(q, 15);
-	a->energy_split = sqlite3_column_int(q, 16) != 0;
-	return 0;
+	return hes_db_select(j->store, &job_rows, "run_jobs j WHERE run_id = ? ORDER BY id",
+			     HES_DB(db_int(run)), out, out_n, err);
 }
 
 int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt **out,
 			 size_t *out_n, struct hes_err *err)
 {
-	return hes_journal_collect(j,
-				   "SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, "
-				   "pid, pid_start, pid_boot, ended_us, status,"
-				   " verdict, energy_mj, seen, held_us, energy_split FROM attempts "
-				   "WHERE run_id = ? ORDER BY id",
-				   run, sizeof(**out), attempt_row, out, out_n, err);
+	return hes_db_select(j->store, &attempt_rows, "attempts WHERE run_id = ? ORDER BY id",
+			     HES_DB(db_int(run)), out, out_n, err);
+}
+
+int hes_journal_meters(struct hes_journal *j, int64_t run, struct hes_run_meter **out,
+		       size_t *out_n, struct hes_err *err)
+{
+	return hes_db_select(j->store, &meter_rows,
+			     "run_meters WHERE run_id = ? ORDER BY session, gpu",
+			     HES_DB(db_int(run)), out, out_n, err);
 }
 
 int hes_journal_may_hold(struct hes_journal *j, const char *workload, bool *out,
 			 struct hes_err *err)
 {
 	return hes_store_may_hold(j->store, workload, out, err);
-}
-
-static int meter_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
-{
-	struct hes_run_meter *m = out;
-
-	(void)s;
-	(void)err;
-	m->session = (uint32_t)sqlite3_column_int64(q, 0);
-	hes_db_text(q, 1, m->gpu, sizeof(m->gpu));
-	m->measured_us = sqlite3_column_int64(q, 2);
-	m->energy_mj = (uint64_t)sqlite3_column_int64(q, 3);
-	return 0;
-}
-
-int hes_journal_meters(struct hes_journal *j, int64_t run, struct hes_run_meter **out,
-		       size_t *out_n, struct hes_err *err)
-{
-	return hes_journal_collect(j,
-				   "SELECT session, gpu, measured_us, energy_mj FROM run_meters "
-				   "WHERE run_id = ? ORDER BY session, gpu",
-				   run, sizeof(**out), meter_row, out, out_n, err);
 }

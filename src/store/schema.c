@@ -3,8 +3,7 @@
  * docs/store.md draws them.
  *
  * Tables of profiles, samples and points have the columns of their files (core/row.h), after an id,
- * an origin and the key of the row (row_sql.h). Steps create what is not there: a store from before
- * version 0.1.0 has tables of several steps.
+ * an origin and the key of the row (row_sql.h).
  */
 #include "store/schema.h"
 
@@ -324,9 +323,6 @@ const struct hes_schema_step hes_schema_steps[] = {
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);
 
-#define EARLY_VERSIONS   6 /* of the store, before version 0.1.0 of the program */
-#define EARLY_WITH_NAMES 4 /* the first in which samples have the names of their co-runners */
-
 struct header {
 	int64_t owner, version, tables;
 };
@@ -338,11 +334,6 @@ static int read_header(struct hes_store *s, struct header *h, struct hes_err *er
 	if (!rc)
 		rc = hes_db_number(s, "PRAGMA user_version", &h->version, err);
 	return rc ? rc : hes_db_number(s, "SELECT count(*) FROM sqlite_schema", &h->tables, err);
-}
-
-static bool is_early(const struct header *h)
-{
-	return h->owner == HES_SCHEMA_EARLY;
 }
 
 static int check_header(struct hes_store *s, size_t n, struct header *h, struct hes_err *err)
@@ -357,9 +348,7 @@ static int check_header(struct hes_store *s, size_t n, struct header *h, struct 
 		rc = hes_db_end(s, rc, err);
 	if (rc)
 		return rc;
-	if (is_early(h))
-		n = EARLY_VERSIONS;
-	else if (h->owner != HES_SCHEMA_APPLICATION && (h->owner || h->version || h->tables))
+	if (h->owner != HES_SCHEMA_APPLICATION && (h->owner || h->version || h->tables))
 		return hes_fail(err, -EINVAL,
 				"%s: an SQLite database, but not a store of heshare's", s->path);
 	if (h->version < 0 || (h->owner && !h->version))
@@ -380,7 +369,7 @@ int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_er
 	int rc = check_header(s, n, &h, err);
 
 	if (!rc)
-		*out = is_early(&h) ? 1 : (size_t)h.version;
+		*out = (size_t)h.version;
 	return rc;
 }
 
@@ -403,19 +392,12 @@ static const char computed[] = "SELECT 'computed column ' || substr(c.name, 1, 6
 static int refuse_rows(struct hes_store *s, const char *sql, struct hes_err *err)
 {
 	char what[HES_ERR_MAX / 2];
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, sql, &q, err);
+	int rc = hes_db_line(s, sql, what, sizeof(what), err);
 
-	if (!rc)
-		rc = hes_db_step(s, q, err);
-	if (rc > 0) {
-		hes_db_text(q, 0, what, sizeof(what));
-		rc = hes_fail(err, -EINVAL,
-			      "%s: not a store: it has a %s, which no store of heshare's has",
-			      s->path, what);
-	}
-	sqlite3_finalize(q);
-	return rc;
+	return rc > 0 ? hes_fail(err, -EINVAL,
+				 "%s: not a store: it has a %s, which no store of heshare's has",
+				 s->path, what)
+		      : rc;
 }
 
 int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err)
@@ -516,77 +498,19 @@ static int take_step(struct hes_store *s, const struct hes_schema_step *step, si
 	return rc && err ? hes_fail_in(err, "to version %zu (%s)", version, step->what) : rc;
 }
 
-/* Before version 0.1.0 a key left out the names of co-runners where there were none. A damaged row
- * keeps its key. */
-static int renew_keys(struct hes_store *s, struct hes_err *err)
-{
-	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
-	struct hes_row_column columns[HES_ROW_MAX_COLUMNS];
-	struct hes_row_table unnamed = { hes_sample_table.what, columns, 0,
-					 hes_sample_table.row_size };
-	sqlite3_stmt *q, *renew = NULL;
-	struct hes_err why;
-	int rc;
-
-	for (size_t i = 0; i < hes_sample_table.n_columns; i++)
-		if (hes_sample_table.columns[i].kind != HES_ROW_LINE &&
-		    hes_sample_table.columns[i].presence != HES_ROW_LATER)
-			columns[unnamed.n_columns++] = hes_sample_table.columns[i];
-	hes_row_names(&unnamed, "", names);
-	snprintf(sql, sizeof(sql), "SELECT key,%s,id FROM samples WHERE co_runners = ''", names);
-	rc = hes_db_prepare(s, sql, &q, err);
-	if (!rc)
-		rc = hes_db_prepare(s, "UPDATE samples SET key = ?1 WHERE id = ?2", &renew, err);
-	while (!rc && (rc = hes_db_step(s, q, err)) > 0) {
-		unsigned char key[HES_ROW_KEY_BYTES];
-		struct hes_sample row = { 0 };
-
-		rc = hes_row_read(s, q, &unnamed, &row, &why);
-		if (rc == -EBADMSG) {
-			rc = 0;
-			continue;
-		}
-		rc = rc ? hes_fail(err, rc, "%s", why.msg)
-			: hes_row_key(&hes_sample_table, &row, key, err);
-		if (rc)
-			break;
-		sqlite3_bind_blob(renew, 1, key, sizeof(key), SQLITE_STATIC);
-		sqlite3_bind_int64(renew, 2, sqlite3_column_int64(q, 1 + (int)unnamed.n_columns));
-		rc = hes_db_run(s, renew, err);
-	}
-	sqlite3_finalize(q);
-	sqlite3_finalize(renew);
-	return rc;
-}
-
-static int upgrade_early(struct hes_store *s, int64_t version, struct hes_err *err)
-{
-	int rc = rename_columns(s, &hes_sample_table, err);
-
-	if (!rc && version < EARLY_WITH_NAMES)
-		rc = hes_db_exec(
-			s, "ALTER TABLE samples ADD COLUMN co_runners TEXT NOT NULL DEFAULT ''",
-			err);
-	return rc ? rc : renew_keys(s, err);
-}
-
 int hes_schema_bring_up(struct hes_store *s, const struct hes_schema_step *steps, size_t n,
 			struct hes_err *err)
 {
 	struct header h;
 	int rc = check_header(s, n, &h, err);
 
-	if (rc || (!is_early(&h) && (size_t)h.version == n))
+	if (rc || (size_t)h.version == n)
 		return rc;
 	rc = hes_db_begin(s, err);
 	if (rc)
 		return rc;
 	/* Another process may have been faster. */
 	rc = check_header(s, n, &h, err);
-	if (!rc && is_early(&h)) {
-		rc = upgrade_early(s, h.version, err);
-		h.version = 0;
-	}
 	for (size_t i = (size_t)h.version; i < n && !rc; i++)
 		rc = take_step(s, &steps[i], i + 1, err);
 	return hes_db_end(s, rc, err);

@@ -10,10 +10,7 @@
 #include "store/row_sql.h"
 
 #define HES_SCHEMA_APPLICATION 0x48655331 /* "HeS1": the owner of the file in SQLite's header */
-#define HES_SCHEMA_EARLY \
-	0x48655374 /* "HeSt": stores from before version 0.1.0, of versions 1 to 6 */
-
-#define HES_SCHEMA_ROWS 3
+#define HES_SCHEMA_ROWS        3
 
 struct hes_schema_step {
 	const char *what;                                  /* "profiles and samples" */
@@ -26,8 +23,7 @@ extern const struct hes_schema_step hes_schema_steps[];
 extern const size_t hes_schema_n_steps;
 
 /**
- * How many steps a database has taken; 0: an empty one; 1: also one from before version 0.1.0.
- * Changes nothing.
+ * How many steps a database has taken; 0: an empty one. Changes nothing.
  * @return 0; -EINVAL not a store; -ENOTSUP newer than @n
  */
 int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_err *err);
@@ -41,8 +37,7 @@ int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err);
 
 /**
  * Bring a database up to the version of @n steps, all of them or none, also when other
- * processes try the same. An empty database gets all steps, and so does one from before version
- * 0.1.0, which keeps its rows.
+ * processes try the same. An empty database gets all steps.
  * @return 0; -EINVAL not a store; -ENOTSUP newer than @n
  */
 int hes_schema_bring_up(struct hes_store *s, const struct hes_schema_step *steps, size_t n,

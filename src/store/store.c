@@ -117,14 +117,6 @@ static int choose_journal(struct hes_store *s, struct hes_err *err)
 	}
 }
 
-static int first_word(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
-{
-	(void)s;
-	(void)err;
-	hes_db_text(q, 0, out, HES_ERR_MAX / 2);
-	return 0;
-}
-
 /* A page that could not be read for want of memory, or at all, is damage to SQLite. @return 0: it
  * is damage */
 static int why_unread(const char *text)
@@ -151,17 +143,10 @@ static int report_damage(const struct hes_store *s, const char *text, struct hes
 
 static int check_for_damage(struct hes_store *s, struct hes_err *err)
 {
-	sqlite3_stmt *q;
-	void *v = NULL;
-	size_t n = 0;
-	int rc = hes_db_prepare(s, "PRAGMA quick_check(1)", &q, err);
+	char text[HES_ERR_MAX / 2] = "no answer";
+	int rc = hes_db_line(s, "PRAGMA quick_check(1)", text, sizeof(text), err);
 
-	if (!rc)
-		rc = hes_db_collect(s, q, HES_ERR_MAX / 2, first_word, &v, &n, err);
-	if (!rc && (n != 1 || strcmp(v, "ok") != 0))
-		rc = report_damage(s, n ? (const char *)v : "no answer", err);
-	free(v);
-	return rc;
+	return rc < 0 ? rc : strcmp(text, "ok") == 0 ? 0 : report_damage(s, text, err);
 }
 
 static int set_up(struct hes_store *s, enum hes_store_mode mode, struct hes_err *err)
@@ -220,6 +205,7 @@ void hes_store_close(struct hes_store *s)
 {
 	if (!s)
 		return;
+	sqlite3_finalize(s->kept);
 	sqlite3_close_v2(s->db);
 	free(s->path);
 	free(s);

@@ -38,7 +38,7 @@ int hes_store_trained(struct hes_store *s, uint64_t key, char **out, size_t *n, 
 
 	if (rc)
 		return rc;
-	sqlite3_bind_int64(q, 1, (int64_t)key);
+	hes_db_bind(q, HES_DB(db_uint(key)));
 	rc = hes_db_step(s, q, err);
 	if (rc > 0) {
 		len = sqlite3_column_bytes(q, 0);
@@ -57,24 +57,6 @@ int hes_store_trained(struct hes_store *s, uint64_t key, char **out, size_t *n, 
 	return 0;
 }
 
-static int put(struct hes_store *s, uint64_t key, int64_t at_us, const char *bytes, size_t n,
-	       struct hes_err *err)
-{
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(
-		s, "INSERT OR REPLACE INTO trained (key, at_us, model) VALUES (?1, ?2, ?3)", &q,
-		err);
-
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(q, 1, (int64_t)key);
-	sqlite3_bind_int64(q, 2, at_us);
-	sqlite3_bind_blob(q, 3, bytes, (int)n, SQLITE_STATIC);
-	rc = hes_db_run(s, q, err);
-	sqlite3_finalize(q);
-	return rc;
-}
-
 int hes_store_keep_trained(struct hes_store *s, uint64_t key, int64_t at_us, const char *bytes,
 			   size_t n, struct hes_err *err)
 {
@@ -83,7 +65,8 @@ int hes_store_keep_trained(struct hes_store *s, uint64_t key, int64_t at_us, con
 
 	if (rc)
 		return rc;
-	rc = put(s, key, at_us, bytes, n, err);
+	rc = hes_db_do(s, "INSERT OR REPLACE INTO trained (key, at_us, model) VALUES (?, ?, ?)",
+		       HES_DB(db_uint(key), db_int(at_us), db_bytes(bytes, n)), err);
 	if (!rc)
 		rc = hes_db_exec(s,
 				 "DELETE FROM trained WHERE key NOT IN (SELECT key FROM trained "

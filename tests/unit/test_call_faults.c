@@ -41,8 +41,8 @@ struct image {
 	size_t n;
 };
 
-enum { NOW = 63, EARLY };              /* this version, whatever its number; before version 0.1.0 */
-static struct image images[EARLY + 1]; /* by version */
+enum { NOW = 63 };                   /* this version, whatever its number */
+static struct image images[NOW + 1]; /* by version */
 
 static struct image image_read(void)
 {
@@ -207,23 +207,6 @@ static void make_old_image(size_t version)
 	images[version] = image_read();
 }
 
-static void make_early_image(void)
-{
-	const char *root = getenv("HES_SOURCE_ROOT");
-	char path[400], *sql;
-	sqlite3 *db;
-	size_t n;
-
-	snprintf(path, sizeof(path), "%s/tests/unit/early_store.sql", root ? root : ".");
-	assert_int_equal(hes_file_slurp(path, 1 << 20, &sql, &n, NULL), 0);
-	remove_store();
-	assert_int_equal(sqlite3_open(store_path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-	free(sql);
-	images[EARLY] = image_read();
-}
-
 static int set_up_images(void **state)
 {
 	if (store_set_up(state))
@@ -232,7 +215,6 @@ static int set_up_images(void **state)
 	make_image();
 	for (size_t v = 1; v < hes_schema_n_steps; v++)
 		make_old_image(v);
-	make_early_image();
 	return 0;
 }
 
@@ -478,15 +460,6 @@ static int add_known(struct bench *b, struct hes_err *err)
 	return rc;
 }
 
-static int add_names(struct bench *b, struct hes_err *err)
-{
-	struct hes_delivered done = { 0 };
-	int rc = add_rows(b, 1, "net/4@50", &done, err);
-
-	assert_int_equal(done.samples_named, rc ? 0 : 3);
-	return rc;
-}
-
 static int forget(struct bench *b, struct hes_err *err)
 {
 	return hes_store_forget(b->store, 1, err);
@@ -714,13 +687,11 @@ static const struct call opening[] = {
 	{ "open a store to write", NOW, true, false, open_to_write },
 	{ "open a store to read", NOW, true, false, open_to_read },
 	{ "open a store of version 1", 1, true, false, open_to_write },
-	{ "open a store from before version 0.1.0", EARLY, true, false, open_to_write },
 	{ "open a store of version 2", 2, true, false, open_to_write },
 };
 static const struct call writing[] = {
 	{ "add rows", NOW, false, false, add_new },
 	{ "add rows that are there", NOW, false, false, add_known },
-	{ "add names to samples", NOW, false, false, add_names },
 	{ "forget rows", NOW, false, false, forget },
 	{ "keep a validation", NOW, false, false, keep_validation },
 	{ "keep a predictor", NOW, false, false, keep_trained },

@@ -366,46 +366,6 @@ TEST_WITH(co_runners_in_another_order_are_the_same_sample, store_set_up, store_t
 	hes_store_close(s);
 }
 
-TEST_WITH(a_sample_is_there_once_with_the_names_of_its_co_runners, store_set_up, store_tear_down)
-{
-	struct hes_sample unnamed = with_two(""), named = with_two("net/4@30,a/8@20");
-	struct hes_samples one = { .v = &unnamed, .n = 1 };
-	struct hes_forecast predicted = { 1900, 80000 };
-	struct hes_store_predictor p = { 0xabcd, 10, 3, "p" };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
-				  .at_us = 1,
-				  .name = "x",
-				  .samples = &one,
-				  .predictor = &p,
-				  .forecasts = &predicted };
-	struct hes_store *s = store_opened(HES_STORE_WRITE);
-	struct hes_store_miss *miss;
-	struct hes_delivered done;
-	struct hes_err err;
-	size_t n;
-
-	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
-	one.v = &named;
-	d = (struct hes_delivery){
-		.source = HES_SOURCE_MODELLED, .at_us = 9, .name = "drawn", .samples = &one
-	};
-	assert_int_equal(hes_store_add(s, &d, &done, &err), -EEXIST);
-	assert_non_null(strstr(err.msg, "already, as measured or imported"));
-	assert_named(s, "");
-	/* It gets the names, then comes again with them and without. */
-	for (int i = 0; i < 3; i++) {
-		done = store_add(s, HES_SOURCE_IMPORTED, 2, NULL, 0, i < 2 ? &named : &unnamed, 1);
-		assert_true(done.samples_new == 0 && done.origin == 0);
-		assert_int_equal(done.samples_known, 1);
-		assert_int_equal(done.samples_named, i == 0);
-		assert_named(s, "a/8@20,net/4@30");
-	}
-	assert_int_equal(hes_store_misses(s, 0xabcd, true, &miss, &n, NULL), 0);
-	assert_int_equal(n, 1);
-	free(miss);
-	hes_store_close(s);
-}
-
 /* A measurement goes on: its row is replaced in its own delivery, and nowhere else. */
 TEST_WITH(a_point_replaces_an_earlier_one_of_its_delivery, store_set_up, store_tear_down)
 {

@@ -121,14 +121,14 @@ static json_t *import_json(const char *path, const struct import_files *f,
 
 		json_array_append_new(not_read, name ? name : json_string("a name not in UTF-8"));
 	}
-	return json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I, s:I, s:o}",
+	return json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I, s:o}",
 			 "from", path, "number", (json_int_t)d->origin, "profiles", "new",
 			 (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
 			 "samples", "new", (json_int_t)d->samples_new, "known",
 			 (json_int_t)d->samples_known, "points", "new", (json_int_t)d->points_new,
-			 "known", (json_int_t)d->points_known, "named",
-			 (json_int_t)d->samples_named, "predicted", (json_int_t)d->forecasts,
-			 "left_out", (json_int_t)left_out_of(f), "not_read", not_read);
+			 "known", (json_int_t)d->points_known, "predicted",
+			 (json_int_t)d->forecasts, "left_out", (json_int_t)left_out_of(f),
+			 "not_read", not_read);
 }
 
 /* What is there and was not stored: rows that are no points, and files of other kinds. */
@@ -169,8 +169,6 @@ static void tell_import(void *ctx, const char *path, const struct import_files *
 	}
 	printf("%s: profiles: %zu new, %zu known; samples: %zu new, %zu known", path,
 	       d->profiles_new, d->profiles_known, d->samples_new, d->samples_known);
-	if (d->samples_named)
-		printf(", %zu of them got the names of their co-runners", d->samples_named);
 	if (d->points_new + d->points_known)
 		printf("; points: %zu new, %zu known", d->points_new, d->points_known);
 	if (im->o->drift.predictor)
