@@ -10,7 +10,6 @@
 
 #include "base/num.h"
 #include "replay_tenants.h"
-#include "cli/fair/time_option.h"
 #include "usage.h"
 
 #define DEFAULT_SECONDS 60.0
@@ -166,10 +165,10 @@ static int config_fill(struct fair_simulation *s, const struct simulate_opts *o,
 	double duration = o->duration_s > 0 ? o->duration_s : default_duration(&s->t),
 	       every = o->every_s;
 	uint64_t interval_ns, quantum_ns;
-	int rc = fair_time_parse("--interval", o->interval, &interval_ns, err);
+	int rc = hes_parse_time("--interval", o->interval, HES_FAIR_MAX_NS, &interval_ns, err);
 
 	if (!rc)
-		rc = fair_time_parse("--quantum", o->quantum, &quantum_ns, err);
+		rc = hes_parse_time("--quantum", o->quantum, HES_FAIR_MAX_NS, &quantum_ns, err);
 	if (!rc && (quantum_ns < 1 || interval_ns < quantum_ns))
 		rc = hes_fail(err, -EINVAL,
 			      "--quantum: it is at least 0.001us, and no longer than --interval");

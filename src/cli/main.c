@@ -13,7 +13,7 @@
 #include "base/signals.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/describe.h"
+#include "cli/explain.h"
 #include "cli/terminal.h"
 #include "heshare/version.h"
 

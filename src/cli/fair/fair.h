@@ -4,6 +4,7 @@
 #ifndef HES_CLI_FAIR_FAIR_H
 #define HES_CLI_FAIR_FAIR_H
 
+#include "arbiter/arbiter_config.h"
 #include "cli/opt.h"
 
 extern const struct command cmd_fair_slices, cmd_fair_run, cmd_fair_serve, cmd_fair_top,
@@ -30,5 +31,16 @@ void fair_offer_policies(opt_say_fn *say, void *ctx);
 		.name = "store", .letter = 's', .kind = OPT_FILE, .offset = at, .arg = "FILE",  \
 		.help = "store with powers and history of tenants; without it " CLI_STORE_PLACE \
 	}
+
+/* Users as values of options: a name, or a number. */
+
+#define FAIR_MAX_WEIGHTS 64
+
+/** @what names the option. @return 0; -EINVAL there is no such user */
+int fair_user_parse(const char *what, const char *name, uint32_t *uid, struct hes_err *err);
+/** USER=W, commas between them. @param list  NULL: none. @return 0; -EINVAL; -ENOMEM */
+int fair_user_weights_parse(const char *what, const char *list,
+			    struct arbiter_user_weight out[FAIR_MAX_WEIGHTS], size_t *n,
+			    struct hes_err *err);
 
 #endif

@@ -20,8 +20,6 @@
 #include "app/fair_client.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
-#include "cli/fair/time_option.h"
-#include "cli/fair/user_option.h"
 #include "cli/inputs/inputs.h"
 
 #define KEPT        16 /* connections for root and the arbiter's user, besides those of all */
@@ -335,10 +333,10 @@ static int allow_parse(const char *list, struct serve_allow *s, struct hes_err *
 static int config_parse(const struct serve_opts *o, struct arbiter_config *c, struct hes_err *err)
 {
 	uint64_t interval, quantum;
-	int rc = fair_time_parse("--interval", o->interval, &interval, err);
+	int rc = hes_parse_time("--interval", o->interval, HES_FAIR_MAX_NS, &interval, err);
 
 	if (!rc)
-		rc = fair_time_parse("--quantum", o->quantum, &quantum, err);
+		rc = hes_parse_time("--quantum", o->quantum, HES_FAIR_MAX_NS, &quantum, err);
 	if (!rc && (quantum < 1000 || interval < quantum))
 		rc = hes_fail(err, -EINVAL,
 			      "--quantum: it is at least 1us, and no longer than --interval");

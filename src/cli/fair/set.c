@@ -12,7 +12,6 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
-#include "cli/fair/user_option.h"
 #include "app/fair_client.h"
 #include "app/gpus_chosen.h"
 #include "app/gpus_visible.h"

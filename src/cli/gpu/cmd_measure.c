@@ -26,7 +26,7 @@
 #include "app/gpus_chosen.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/gpu/measure_series.h"
+#include "cli/gpu/measure_report.h"
 #include "app/gpus_visible.h"
 
 #define MAX_ARGS    4096

@@ -1,5 +1,5 @@
 /*
- * measure_report.h - the report of `heshare measure`, as text or JSON.
+ * measure_report.h - the report of `heshare measure`, also with --runs: as text, JSON or CSV.
  */
 #ifndef HES_CLI_GPU_MEASURE_REPORT_H
 #define HES_CLI_GPU_MEASURE_REPORT_H
@@ -33,5 +33,18 @@ void measure_late_text(FILE *f, const struct measured_run *r, size_t run);
 
 /** @return an array of what was left out; owned by the caller */
 json_t *measure_left_out_json(unsigned left_out);
+
+/** Runs of one command on the same GPUs. */
+struct measured_series {
+	struct measured_run *runs;
+	size_t n_runs, n_gpus;
+	uint64_t requested, warmup;
+	double period_s; /* between two samples */
+};
+
+void series_text(FILE *f, const struct measured_series *s);
+json_t *series_json(const struct measured_series *s, int status);
+/** A row for each run and GPU; also of a series of one. Missing values are empty. */
+void series_csv(FILE *f, const struct measured_series *s);
 
 #endif

@@ -17,8 +17,6 @@
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "app/model_add.h"
-#include "cli/inputs/fitted.h"
-#include "cli/inputs/offers.h"
 #include "heshare/model.h"
 
 /* What was given of a workload that is added; 0, NULL: was not. */

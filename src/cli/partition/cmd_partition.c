@@ -9,9 +9,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
-#include "cli/inputs/offers.h"
 #include "cli/partition/split_out.h"
-#include "cli/run/carry_out.h"
 #include "cli/run/run_shown.h"
 #include "cli/terminal.h"
 

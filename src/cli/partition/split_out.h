@@ -1,5 +1,5 @@
 /*
- * split_out.h - show the result of a partition as text and JSON.
+ * split_out.h - show splits, groups of a fleet and a split that was run as text and JSON.
  */
 #ifndef HES_CLI_PARTITION_SPLIT_OUT_H
 #define HES_CLI_PARTITION_SPLIT_OUT_H

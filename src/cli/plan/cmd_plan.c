@@ -17,7 +17,6 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
-#include "cli/inputs/offers.h"
 #include "cli/terminal.h"
 #include "cluster/offer.h"
 

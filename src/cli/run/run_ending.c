@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/plural.h"
 #include "cli/cli.h"
-#include "cli/profiling_text.h"
+#include "cli/inputs/inputs.h"
 #include "app/run_baseline.h"
 #include "app/run_identity.h"
 #include "cli/run/run_report.h"

@@ -12,7 +12,7 @@
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "app/known_store.h"
-#include "cli/run/job_failures.h"
+#include "cli/run/run_report.h"
 #include "app/run_identity.h"
 
 #define STALE_US 5000000 /* the runner writes once a second */

@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "app/known.h"
 #include "cli/inputs/inputs.h"
-#include "cli/profiling_text.h"
 #include "cli/simulate/campaign_out.h"
 
 static double avg_jct(const struct campaign_run *r)

@@ -8,7 +8,7 @@
 
 #include "app/campaign_compare.h"
 #include "app/campaign_sweep.h"
-#include "cli/inputs/fitted.h"
+#include "cli/inputs/inputs.h"
 
 enum figure_unit { FIGURE_SECONDS, FIGURE_JOULES, FIGURE_PART, FIGURE_PERCENT, FIGURE_COUNT };
 

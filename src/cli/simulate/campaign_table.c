@@ -14,9 +14,8 @@
 #include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/cli.h"
-#include "cli/profiling_text.h"
-#include "cli/simulate/campaign_out.h"
 #include "cli/inputs/inputs.h"
+#include "cli/simulate/campaign_out.h"
 #include "cli/terminal.h"
 
 #define MAX_COLUMNS 16

@@ -15,7 +15,6 @@
 #include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
 #include "app/known.h"
-#include "cli/inputs/offers.h"
 #include "cli/simulate/campaign_out.h"
 
 /* Options of the campaign, and what is shown of it. */

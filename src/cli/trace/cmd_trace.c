@@ -19,7 +19,6 @@
 #include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "app/catalogue.h"
-#include "cli/inputs/offers.h"
 #include "app/trace_draw.h"
 #include "cli/trace/trace_account.h"
 #include "heshare/trace.h"

@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
-#include "cli/inputs/offers.h"
 
 struct advise_opts {
 	struct advise_request q;

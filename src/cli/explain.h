@@ -1,8 +1,8 @@
 /*
- * describe.h - print the command tables as shell completion and man pages.
+ * explain.h - shell completion and man pages from the command tables.
  */
-#ifndef HES_CLI_DESCRIBE_H
-#define HES_CLI_DESCRIBE_H
+#ifndef HES_CLI_EXPLAIN_H
+#define HES_CLI_EXPLAIN_H
 
 #include <stdio.h>
 
