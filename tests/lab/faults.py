@@ -9,6 +9,7 @@ HESHARE and HES_LAB name the programs. The moments of the faults are drawn from 
 """
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -41,7 +42,13 @@ PROFILE = [
     "--clocks",
     "600,900",
 ]
-HELD = "select 1 from acts where what like 'hold the job: %'"
+SEPARATED = "hold the job: it does worse with its co-runners than in turns"
+# Acts with which experiments begin, in the lives of a run of the pair. A resumed run knows one job: it is no newcomer.
+EXPERIMENTS = (
+    ("lock the clock at %", SEPARATED),
+    ("hold the job: % is measured alone", SEPARATED),
+    ("let the job go on: the other was measured",),
+)
 PROFILE_POINTS = 12  # two types, two shares, two clocks and the default
 
 
@@ -72,9 +79,9 @@ class Faults:
         self.takes_s = None
 
     @contextlib.contextmanager
-    def case(self, folder=None, of_jobs=False, held=False):
+    def case(self, folder=None, of_jobs=False, of_pair=False):
         made = folder or tempfile.mkdtemp(dir=self.lab.folder)
-        c = Run(self.lab, None if of_jobs or held else self.plan, made, held)
+        c = Run(self.lab, None if of_jobs or of_pair else self.plan, made, of_pair)
         try:
             yield c
         except Exception:
@@ -206,23 +213,25 @@ class Faults:
                 self.finish(c)
                 self.joules_sum(c)
 
-    def test_a_run_with_held_jobs_is_killed(self):
-        """Program, guard, both, or stopped while a job is held: no job stays held, no clock set, each is done once."""
-        moments, runs = max(3, round(self.options.moments * 2 / 3)), 0
-        while moments:
-            runs += 1
-            expect(runs <= 60, "jobs are held too rarely")
-            with self.case(held=True) as c:
-                c.start("--explore", "100")
-                await_that("a held job", lambda: c.ended() or (c.read(HELD) and c.held()))
-                self.wait_moment(c, self.random.random() * 0.2)
-                if c.held():
-                    self.end_held(c, moments % 4)
-                    moments -= 1
-                    c.start("--resume")
-                self.finish(c)
+    def test_a_run_is_killed_in_its_experiments(self):
+        """At a clock that is tried, while a job is measured alone, while a pair is watched, when it is separated."""
+        ways = itertools.cycle(range(4))
+        for i in range(max(3, round(self.options.moments / 3))):
+            with self.case(of_pair=True) as c:
+                self.lab.fault("all:interference=x4")
+                c.start("--gpus", "2", "--explore", "100")
+                for life, act in enumerate(EXPERIMENTS[i % 3]):
+                    if life:
+                        c.start("--resume")
+                    begun = f"select 1 from acts where what like '{act}'"
+                    await_that(act, lambda: c.read(begun) or expect(not c.ended(), "the run ends"))
+                    self.wait_moment(c, self.random.random() * 0.2)
+                    expect(act != SEPARATED or c.held(), "no job is held")
+                    self.end_experiment(c, next(ways))
+                open(os.path.join(c.folder, "go"), "w", encoding="ascii").close()
+                self.complete(c)
 
-    def end_held(self, c, way):
+    def end_experiment(self, c, way):
         """@param way  0: the program is killed; 1: the guard before it, which is replaced; 2: both; 3: it is stopped"""
         guard = c.guard()
         c.see()
@@ -234,7 +243,7 @@ class Faults:
         if way in (1, 2):
             kill(guard.pid)
         if way == 1:
-            await_that("another guard", lambda: c.guard() and c.guard().pid != guard.pid)
+            await_that("another guard", lambda: getattr(c.guard(), "pid", guard.pid) != guard.pid)
         if way != 3:
             c.kill_run()
         if way == 2:

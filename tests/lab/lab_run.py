@@ -29,9 +29,12 @@ j12,0,mobilenetv2,1,3401,1005
 UNKNOWN = ["j03", "j05", "j06", "j09", "j12"]
 # What a job does in the end: its name and the attempt, in one write.
 COMMAND = "${HESHARE_FAULTS_FIRST:-true}; vgpu-task --workload {workload} --batch {batch} --iterations {iterations} && echo {job} $HESHARE_ATTEMPT >>%s"
-
-
-HELD, LONGER = 6, 8  # jobs that are held: how many, and how many times as long
+# Two unknown jobs that do worse together than in turns where they disturb each other much. They work until there is a file "go".
+PAIR = ("j01", "j02")
+PAIR_COMMAND = (
+    "test -e %s/go && n=100 || n=1000000; vgpu-task --every 10 --workload resnet50 --batch 64 --iterations $n"
+    " && echo heshare: 1000000 iterations && echo %s $HESHARE_ATTEMPT >>%s"
+)
 
 
 def make_plan(folder):
@@ -56,33 +59,38 @@ def make_plan(folder):
     return plan
 
 
-def make_jobs(folder, ledger, held):
-    """The same jobs as a jobs file with commands: some of unknown workloads.
-    @param held  some, longer, all unknown and with progress: jobs are held while others are measured
-    """
+def make_jobs(folder, ledger):
+    """The same jobs as a jobs file with commands: some of unknown workloads."""
     path = os.path.join(folder, "jobs.csv")
     head, *rows = (line.split(",") for line in JOBS.split())
     with open(path, "w", encoding="ascii") as f:
         print("id,workload,batch_size,iterations,memory_mib,command", file=f)
-        for job, _, workload, batch, iterations, memory in rows[: HELD if held else len(rows)]:
+        for job, _, workload, batch, iterations, memory in rows:
             act = COMMAND % ledger
-            if held:
-                iterations = str(LONGER * int(iterations))
-                act = act.replace("vgpu-task", "vgpu-task --every .3")
             for word, value in zip(head, (job, "", workload, batch, iterations, "")):
                 act = act.replace("{%s}" % word.replace("batch_size", "batch"), value)
             act = act.replace("{job}", job)
-            own = held or job in UNKNOWN
+            own = job in UNKNOWN
             print(
                 job,
                 f"own-{job}" if own else workload,
                 batch,
                 iterations,
-                "" if own and not held else memory,
+                "" if own else memory,
                 act,
                 sep=",",
                 file=f,
             )
+    return path
+
+
+def make_pair(folder, ledger):
+    path = os.path.join(folder, "jobs.csv")
+    with open(path, "w", encoding="ascii") as f:
+        print("id,workload,iterations,memory_mib,command", file=f)
+        for job in PAIR:
+            act = PAIR_COMMAND % (folder, job, ledger)
+            print(job, f"own-{job}", 1000000, 14000, act, sep=",", file=f)
     return path
 
 
@@ -95,9 +103,8 @@ class Run:
 
     count = 0
 
-    def __init__(self, lab, plan, folder, held=False):
-        """@param plan  its file; None: the jobs file is run
-        @param held  the jobs file has jobs that are held"""
+    def __init__(self, lab, plan, folder, of_pair=False):
+        """@param plan  its file; None: a jobs file is run, of all jobs or of the pair"""
         Run.count += 1
         self.lab = lab
         self.mark = f"{os.getpid()}-{Run.count}"
@@ -109,12 +116,12 @@ class Run:
         self.run = None
         self.rows = {}  # of the journal, as seen before a fault
         self.over = set()  # attempts that had ended by themselves before a fault: job and number
-        self.n_jobs = HELD if held else len(JOBS.split()) - 1
+        self.n_jobs = len(PAIR) if of_pair else len(JOBS.split()) - 1
         self.before = 0  # the last attempt, by its id, of the program's lives before this one
         if plan:
             shutil.copy(plan, self.plan)
         else:
-            self.plan = make_jobs(folder, self.ledger, held)
+            self.plan = (make_pair if of_pair else make_jobs)(folder, self.ledger)
         self.what = ["--node", "lab", "--command", COMMAND % self.ledger] if plan else []
 
     # --- the program ---
