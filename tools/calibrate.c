@@ -618,13 +618,14 @@ static bool has_sharing(const struct fit *f, const char *type)
 }
 
 /* Types without jobs that share have the mean of those with some: the V100, for which nature's
- * constant stands, those of stages, and the measured GPUs. */
+ * constant stands, those of stages, and the measured GPUs, whose data may be elsewhere. */
 static void set_interference(struct fit *f)
 {
 	double sum = 0, n = 1;
 
 	for (size_t i = 0; i < f->m->n_gpus; i++)
-		if (has_sharing(f, f->m->gpus[i].type)) {
+		if (has_sharing(f, f->m->gpus[i].type) ||
+		    (is_final(f->m->gpus[i].origin) && f->m->gpus[i].interference_spread > 0)) {
 			sum += log(f->m->gpus[i].interference);
 			n++;
 		}

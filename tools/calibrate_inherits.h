@@ -9,6 +9,7 @@
 	/* The same chip at the same clock. */
 	{ "gpu", "A100-SXM-80", "A100-PCIe-40", "clocked_w:1 switch_w:1 stall:1" },
 	{ "gpu", "A100-PCIe-40", "A100-SXM-80", "interference:1 interference_spread:1" },
+	{ "gpu", "A100-PCIe-80", "A100-PCIe-40", "switch_w:1 stall:1" },
 	{ "gpu", "A100-PCIe-80", "A100-SXM-80", "interference:1 interference_spread:1" },
 	{ "workload", "resnet101", "resnet152",
 	  "efficiency:1 host_us:.67 serial_us:.67 serial_us_per_item:1 parallel_sms:1 "

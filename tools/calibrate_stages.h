@@ -120,12 +120,15 @@
 	    { HES_SERIES_LOCKED_A100_40, .01 },
 	    { HES_SERIES_LOCKED_A100_80, .02 },
 	    { HES_SERIES_LOCKED_A100_SXM, .02 } },
-	  { { "workload", "babelstream", "traffic_mib:1e6:1e9 activity:.3:2" },
-	    { "workload", "breeze", "efficiency:.1:10 traffic_mib:1e6:1e9 activity:.3:2" },
-	    { "workload", "pi-solver", "efficiency:.1:10 activity:.3:2" },
-	    { "gpu", "A100-PCIe-[48]0",
+	  { { "workload", "babelstream", "traffic_mib:1e6:1e9 activity:.3:4" },
+	    { "workload", "breeze", "efficiency:.1:10 traffic_mib:1e6:1e9 activity:.3:4" },
+	    { "workload", "pi-solver", "efficiency:.1:10 activity:.3:4" },
+	    { "gpu", "A100-PCIe-40",
 	      "context_w:.5:40 clocked_w:.1:80 switch_w:100:600 stall:.1:.8 dram_w:15:90 "
 	      "volt_min:.5:.95 "
+	      "volt_knee:.2:.85 volt_bend:.7:3 limiter_ms:1:500" },
+	    { "gpu", "A100-PCIe-80",
+	      "context_w:.5:40 clocked_w:.1:80 dram_w:15:90 volt_min:.5:.95 "
 	      "volt_knee:.2:.85 volt_bend:.7:3 limiter_ms:1:500" },
 	    { "gpu", "A100-SXM-80",
 	      "context_w:1:40 volt_min:.5:.95 volt_knee:.2:.85 volt_bend:.7:3" } } },

@@ -125,15 +125,16 @@ static void derive_rates(const struct hes_gpu_type *g, const struct sibling *s, 
 					   : p->rate[HES_MATH_FP32];
 }
 
-/* The chip's by SMs and clock, the memory's by bandwidth, and what a context draws by the power
- * limit less idle power. */
+/* The chip's by SMs and clock, of the generation that the voltage @curve is from; the memory's by
+ * bandwidth, and what a context draws by the power limit less idle power. */
 static void derive_power(const struct hes_gpu_type *g, const struct sibling *s,
-			 struct hes_gpu_physics *p)
+			 const struct sibling *curve, struct hes_gpu_physics *p)
 {
 	const double chip = (double)g->sm_count * g->clock_max_mhz /
 			    ((double)s->g->sm_count * s->g->clock_max_mhz);
 
-	p->switch_w *= chip;
+	p->switch_w = curve->p->switch_w * g->sm_count * g->clock_max_mhz /
+		      ((double)curve->g->sm_count * curve->g->clock_max_mhz);
 	p->clocked_w *= chip;
 	p->dram_w *= (double)g->memory_bandwidth_gbs / s->g->memory_bandwidth_gbs;
 	p->context_w *= (double)(hes_gpu_type_default_limit_mw(g) - g->idle_power_mw) /
@@ -152,7 +153,7 @@ static bool same_chip(const struct hes_gpu_type *a, const struct hes_gpu_type *b
 }
 
 static void derive(const struct hes_gpu_type *g, const struct sibling *s,
-		   const struct hes_gpu_physics *curve, double fp32, struct hes_gpu_physics *out)
+		   const struct sibling *curve, double fp32, struct hes_gpu_physics *out)
 {
 	struct hes_gpu_physics p = *s->p;
 
@@ -163,10 +164,10 @@ static void derive(const struct hes_gpu_type *g, const struct sibling *s,
 	}
 	strcpy(p.origin, HES_MODEL_DERIVED);
 	derive_rates(g, s, fp32, &p);
-	derive_power(g, s, &p);
-	p.volt_min = curve->volt_min;
-	p.volt_knee = curve->volt_knee;
-	p.volt_bend = curve->volt_bend;
+	derive_power(g, s, curve, &p);
+	p.volt_min = curve->p->volt_min;
+	p.volt_knee = curve->p->volt_knee;
+	p.volt_bend = curve->p->volt_bend;
 	p.pcie_gbs = g->pcie_gbs > 0 ? g->pcie_gbs : p.pcie_gbs;
 	p.host_factor = 1;
 	p.volt_spread = p.interference_spread = 0;
@@ -188,12 +189,12 @@ static size_t derive_all(const struct hes_model *m, const struct hes_catalogue *
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct hes_gpu_type *g = &c->types[i];
-		const struct sibling s = find_sibling(m, c, g, leave_out, distance);
+		const struct sibling s = find_sibling(m, c, g, leave_out, distance),
+				     curve = find_sibling(m, c, g, leave_out, curve_distance);
 
 		if (s.p &&
 		    (leave_out ? measured(m, g, g, false).p != NULL : !hes_model_gpu(m, g->name)))
-			derive(g, &s, find_sibling(m, c, g, leave_out, curve_distance).p,
-			       sustained_fp32(m, c, g, leave_out), &out[n++]);
+			derive(g, &s, &curve, sustained_fp32(m, c, g, leave_out), &out[n++]);
 	}
 	return n;
 }

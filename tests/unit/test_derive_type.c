@@ -181,6 +181,11 @@ TEST(types_without_measurements_take_static_power_from_those_with_their_kind_of_
 	}
 }
 
+static double switching_of_an_sm(const struct hes_gpu_physics *p)
+{
+	return p->switch_w / gpu(p->type)->sm_count / gpu(p->type)->clock_max_mhz;
+}
+
 /* As the check leaves each measured type out: derived from others, not from itself. */
 TEST(a_measured_type_can_be_derived_as_if_nobody_had_measured_it)
 {
@@ -191,6 +196,11 @@ TEST(a_measured_type_can_be_derived_as_if_nobody_had_measured_it)
 
 		assert_string_equal(p->origin, HES_MODEL_DERIVED);
 		assert_string_not_equal(hes_model_gpu(model, p->type)->origin, HES_MODEL_DERIVED);
+		/* Its memory is a Turing GPU's, its chip of the A100's generation. */
+		if (strcmp(p->type, "A40") == 0)
+			assert_true(fabs(switching_of_an_sm(p) / switching_of_an_sm(hes_model_gpu(
+									 model, "A100-PCIe-40")) -
+					 1) < 1e-9);
 		if (strcmp(p->type, "V100-SXM2-32"))
 			continue;
 		seen = true;

@@ -40,10 +40,10 @@ TEST(targets_of_tails_and_signs_are_set_where_they_are_meant)
 		const struct hes_series *s = &hes_series[i];
 		const double sign = i == HES_SERIES_ZEUS_LOW_V100 ||
 						    i == HES_SERIES_ZEUS_LOW_P100 ||
-						    i == HES_SERIES_ZEUS_LOW_A40
+						    i == HES_SERIES_ZEUS_LOW_A40 ||
+						    i == HES_SERIES_ZEUS_LOW_DERIVED
 					    ? .8
-				    : i == HES_SERIES_ZEUS_LOW_DERIVED ? .7
-								       : 0;
+					    : 0;
 
 		if (s->target_p90 != (i == HES_SERIES_IGNITER_SOLO ? .08 : 0) ||
 		    s->target_sign != sign)

@@ -115,6 +115,8 @@ struct chosen {
 struct values {
 	double *model, *measured, *work;
 	size_t n;
+	size_t changes; /* of ratios that are not near 1, but for noise */
+	size_t right;   /* ... of these, with the right sign */
 };
 
 static int collect(const struct hes_model *m, const struct hes_observations *o, struct chosen c,
@@ -123,7 +125,7 @@ static int collect(const struct hes_model *m, const struct hes_observations *o, 
 	const struct hes_left_out *left_out = hes_left_out_find(c.series);
 	enum hes_series_id of = left_out ? left_out->of : c.series;
 
-	x->n = 0;
+	x->n = x->changes = x->right = 0;
 	for (size_t i = 0; i < o->n; i++) {
 		const struct hes_observation *v = &o->v[i];
 		double value;
@@ -139,6 +141,10 @@ static int collect(const struct hes_model *m, const struct hes_observations *o, 
 			continue;
 		x->model[x->n] = value;
 		x->measured[x->n++] = v->measured;
+		if (fabs(v->measured - 1) < CHANGE || v->noise)
+			continue;
+		x->changes++;
+		x->right += (value > 1) == (v->measured > 1);
 	}
 	return 0;
 }
@@ -171,20 +177,6 @@ static double rank_correlation(const struct values *x)
 	return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
 }
 
-/* Part of the changes, ratios that are not near 1, whose sign is right; 1 where there are none. */
-static double right_sign(const struct values *x)
-{
-	size_t changes = 0, right = 0;
-
-	for (size_t i = 0; i < x->n; i++) {
-		if (fabs(x->measured[i] - 1) < CHANGE)
-			continue;
-		changes++;
-		right += (x->model[i] > 1) == (x->measured[i] > 1);
-	}
-	return changes ? (double)right / (double)changes : 1;
-}
-
 static bool is_slowdown(enum hes_series_id s)
 {
 	return s == HES_SERIES_IGNITER_PAIRS || s == HES_SERIES_GPU_PAIRS ||
@@ -214,7 +206,7 @@ static struct hes_check_row sum_up(enum hes_series_id id, const struct values *x
 	row.median = quantile(errors, n, 0.5);
 	row.mean = sum / (double)n;
 	row.p90 = quantile(errors, n, 0.9);
-	row.right_sign = right_sign(x);
+	row.right_sign = x->changes ? (double)x->right / (double)x->changes : 1;
 	row.met = row.right_sign >= s->target_sign && (s->target == 0 || row.median <= s->target) &&
 		  (s->target_p90 == 0 || row.p90 <= s->target_p90);
 	if (is_slowdown(left_out ? left_out->of : id))

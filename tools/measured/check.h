@@ -31,8 +31,8 @@ struct hes_check_row {
 	double median; /* of |model / measured - 1| */
 	double mean;   /* of the same */
 	double p90;
-	double right_sign; /* part of the measured changes (ratios 5 % or more from 1) that the
-			      model has the sign of */
+	double right_sign; /* part of the measured changes (ratios 5 % or more from 1, where the cap
+			      is below what the job draws) that the model has the sign of */
 	double rank; /* Spearman's correlation of model and measured, of slowdowns; NAN: none */
 	bool met;    /* every target of the series; true where there is none. A form that was
 			chosen with these values in view can miss a target, but not meet one */

@@ -305,6 +305,8 @@ static void zeus_capped(struct set_reader *r, const struct zeus *z, const struct
 	set_reader_compare(r, time, HES_METRIC_TIME_S, &z->at, &full->at, slower, false);
 	set_reader_compare(r, energy, HES_METRIC_ENERGY_J, &z->at, &full->at,
 			   slower * z->power_w / full->power_w, false);
+	if (!r->rc)
+		r->out->v[r->out->n - 1].noise = full->power_w * 1e3 < z->at.power_limit_mw;
 }
 
 static void zeus_observe(struct set_reader *r, const struct zeus *z, const struct zeus *full)

@@ -163,6 +163,7 @@ struct hes_observation {
 	bool relative;       /* the value is at / against */
 	struct hes_setup against;
 	double measured;
+	bool noise;            /* nothing can have changed: the cap is above what the job draws */
 	double l2_use;         /* of a job alone, measured in the same row; 0: not known */
 	double co_l2, co_dram; /* of slowdowns: the co-runner's measured use of both, alone; 0: not
 				  known */

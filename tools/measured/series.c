@@ -44,7 +44,7 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_ZEUS_LOW_A40] = { "zeus_power_limit", "low caps: energy against uncapped, A40",
 				      .10, 0, .8, false, true },
 	[HES_SERIES_ZEUS_LOW_DERIVED] = { "zeus_power_limit", "  ... A40 left out as a type", 0, 0,
-					  .7, false, true },
+					  .8, false, true },
 	[HES_SERIES_A100_TIME] = { "a100_freq_powercap", "time by clock and limit", .08, 0, 0, true,
 				   false },
 	[HES_SERIES_A100_POWER] = { "a100_freq_powercap", "power by clock and limit", .08, 0, 0,
