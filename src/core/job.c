@@ -1,15 +1,15 @@
 /*
  * job.c - read jobs from CSV and YAML, write CSV; see job.h.
  *
- * Both readers add one job at a time to a struct builder. Its hash map finds a repeated id at the
- * row that repeats it. Ten million ids take 128 MiB.
+ * Both readers make a job of the texts of its fields, which a table describes, and add it to a
+ * struct builder. Its hash map finds a repeated id at the row that repeats it. Ten million ids take
+ * 128 MiB.
  */
 #include "heshare/job.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,6 @@
 #define MAX_MEMORY_MIB 16777216u
 #define MAX_WEIGHT     1000u
 #define MIN_KEEP       0.01
-#define MAX_SECONDS    1e9
 #define MAX_COMMAND    32768
 #define BLANKS         " \t\r\n"
 
@@ -50,17 +49,22 @@ static void builder_free(struct builder *b)
 }
 
 /*
- * Take over @job, command included. Errors have no place in them: the caller adds it.
- * On failure @job stays the caller's.
+ * Take over @job, command included. Without an id, it is the number of the job in its file. Errors
+ * have no place in them: the caller adds it. On failure @job stays the caller's.
  */
-static int add(struct builder *b, const struct hes_job *job, struct hes_err *err)
+static int add(struct builder *b, struct hes_job *job, struct hes_err *err)
 {
-	const uint64_t hash = hes_hash_text(HES_HASH_START, job->id);
 	struct hes_job *v;
+	uint64_t hash;
 	uint32_t other;
 
 	if (b->jobs.n == HES_MAX_JOBS)
 		return hes_fail(err, -E2BIG, "more than %d jobs; split the file", HES_MAX_JOBS);
+	if (!job->id[0]) {
+		snprintf(job->id, sizeof(job->id), "%zu", b->jobs.n + 1);
+		b->jobs.made_ids = true;
+	}
+	hash = hes_hash_text(HES_HASH_START, job->id);
 	other = hes_hash_map_find(&b->ids, hash, job_has_id, b->jobs.v, job->id);
 	if (other != HES_HASH_NONE)
 		return hes_fail(err, -EEXIST,
@@ -86,47 +90,6 @@ static int finish(const char *path, struct builder *b, struct hes_jobs *out, str
 		b->jobs.v = fit;
 	*out = b->jobs;
 	b->jobs = (struct hes_jobs){ 0 };
-	return 0;
-}
-
-static int set_name(char *to, const char *field, const char *text, bool optional,
-		    struct hes_err *err)
-{
-	int rc = optional && !*text ? 0 : hes_check_name(field, text, HES_NAME_MAX - 1, err);
-
-	if (!rc)
-		strcpy(to, text);
-	return rc;
-}
-
-/* Without a workload, it is the command, or the pattern of all commands. */
-static int set_workload(struct hes_job *job, const char *text, const char *pattern,
-			struct hes_err *err)
-{
-	int rc;
-
-	if (*text) {
-		rc = set_name(job->workload, "workload", text, false, err);
-		return rc ? rc : hes_job_name_unit(job, pattern, err);
-	}
-	if (!job->command && pattern && strstr(pattern, "{workload}"))
-		return hes_fail(err, -EINVAL, "workload: empty; the command needs it: %.80s",
-				pattern);
-	if (!job->command && !pattern)
-		return hes_fail(err, -EINVAL,
-				"command: empty; a job needs a command or a workload");
-	hes_job_workload_of(job->command ? job->command : pattern, job->workload);
-	return hes_job_name_unit(job, pattern, err);
-}
-
-/* Without an id, it is the number of the job in its file. */
-static int set_id(struct hes_job *job, const char *text, size_t number, bool *made,
-		  struct hes_err *err)
-{
-	if (*text)
-		return set_name(job->id, "id", text, false, err);
-	snprintf(job->id, sizeof(job->id), "%zu", number);
-	*made = true;
 	return 0;
 }
 
@@ -170,26 +133,116 @@ int hes_jobs_set_progress(struct hes_job *v, size_t n, const char *what, const c
 	return 0;
 }
 
-static int set_progress(struct hes_job *job, const char *text, struct hes_err *err)
+/* --- fields --- */
+
+enum {
+	JOB_ID,
+	JOB_ARRIVAL,
+	JOB_WORKLOAD,
+	JOB_BATCH,
+	JOB_ITERATIONS,
+	JOB_MEMORY,
+	JOB_DEADLINE,
+	JOB_WEIGHT,
+	JOB_KEEP,
+	JOB_USER,
+	JOB_COMMAND,
+	JOB_PATTERN,
+	JOB_FIELDS
+};
+
+#define AT(member) offsetof(struct hes_job, member)
+
+/* What a jobs file may have, in the order in which it is written. From JOB_DEADLINE on a column is
+ * written where any job has a value. */
+static const struct job_field {
+	const char *name;
+	enum { FIELD_NAME, FIELD_SECONDS, FIELD_U32, FIELD_U64, FIELD_PART, FIELD_TEXT } kind;
+	size_t at;
+	uint64_t min, max; /* of a whole number */
+} job_fields[JOB_FIELDS] = {
+	[JOB_ID] = { "id", FIELD_NAME, AT(id), 0, 0 },
+	[JOB_ARRIVAL] = { "arrival_s", FIELD_SECONDS, AT(arrival_us), 0, 0 },
+	[JOB_WORKLOAD] = { "workload", FIELD_NAME, AT(workload), 0, 0 },
+	[JOB_BATCH] = { "batch_size", FIELD_U32, AT(batch_size), 1, HES_MAX_BATCH_SIZE },
+	[JOB_ITERATIONS] = { "iterations", FIELD_U64, AT(iterations), 1, HES_MAX_ITERATIONS },
+	[JOB_MEMORY] = { "memory_mib", FIELD_U32, AT(memory_mib), 0, MAX_MEMORY_MIB },
+	[JOB_DEADLINE] = { "deadline_s", FIELD_SECONDS, AT(deadline_us), 0, 0 },
+	[JOB_WEIGHT] = { "weight", FIELD_U32, AT(weight), 1, MAX_WEIGHT },
+	[JOB_KEEP] = { "keep", FIELD_PART, AT(keep), 0, 0 },
+	[JOB_USER] = { "user", FIELD_NAME, AT(user), 0, 0 },
+	[JOB_COMMAND] = { "command", FIELD_TEXT, AT(command), 0, 0 },
+	[JOB_PATTERN] = { "progress", FIELD_TEXT, AT(progress), 0, 0 },
+};
+
+static int set_field(struct hes_job *job, size_t i, const char *text, struct hes_err *err)
 {
-	return *text ? hes_jobs_set_progress(job, 1, "progress", text, err) : 0;
+	const struct job_field *f = &job_fields[i];
+	void *to = (char *)job + f->at;
+	int rc;
+
+	switch (f->kind) {
+	case FIELD_NAME:
+		rc = hes_check_name(f->name, text, HES_NAME_MAX - 1, err);
+		if (!rc)
+			strcpy(to, text);
+		return rc;
+	case FIELD_SECONDS:
+		return hes_parse_seconds(f->name, text, to, err);
+	case FIELD_U32:
+		return hes_parse_u32(f->name, text, (uint32_t)f->min, (uint32_t)f->max, to, err);
+	case FIELD_U64:
+		return hes_parse_u64(f->name, text, f->min, f->max, to, err);
+	case FIELD_PART:
+		return hes_parse_double(f->name, text, MIN_KEEP, 1, to, err);
+	default:
+		return i == JOB_COMMAND ? set_command(job, text, err)
+					: hes_jobs_set_progress(job, 1, f->name, text, err);
+	}
 }
 
-static int check_deadline(const struct hes_job *job, struct hes_err *err)
+/* Without a workload, it is the command, or the pattern of all commands. */
+static int name_workload(struct hes_job *job, const char *pattern, struct hes_err *err)
 {
-	if (job->has_deadline && job->deadline_us < job->arrival_us)
-		return hes_fail(err, -ERANGE, "deadline_s: %g is before arrival_s %g",
-				(double)job->deadline_us / 1e6, (double)job->arrival_us / 1e6);
-	return 0;
+	if (!job->workload[0] && !job->command && pattern && strstr(pattern, "{workload}"))
+		return hes_fail(err, -EINVAL, "workload: empty; the command needs it: %.80s",
+				pattern);
+	if (!job->workload[0] && !job->command && !pattern)
+		return hes_fail(err, -EINVAL,
+				"command: empty; a job needs a command or a workload");
+	if (!job->workload[0])
+		hes_job_workload_of(job->command ? job->command : pattern, job->workload);
+	return hes_job_name_unit(job, pattern, err);
+}
+
+/* @param text  of each field; "": none. On failure hes_job_finish() @job. */
+static int fill_job(struct hes_job *job, const char *const text[JOB_FIELDS], const char *pattern,
+		    struct hes_err *err)
+{
+	int rc = 0;
+
+	*job = (struct hes_job){ .batch_size = 1,
+				 .iterations = 1,
+				 .whole_run = !*text[JOB_ITERATIONS],
+				 .weight = 1,
+				 .has_deadline = *text[JOB_DEADLINE] };
+	for (size_t i = 0; i < JOB_FIELDS && !rc; i++)
+		rc = *text[i] ? set_field(job, i, text[i], err) : 0;
+	if (!rc)
+		rc = name_workload(job, pattern, err);
+	if (!rc && job->has_deadline && job->deadline_us < job->arrival_us)
+		rc = hes_fail(err, -ERANGE, "deadline_s: %g is before arrival_s %g",
+			      (double)job->deadline_us / 1e6, (double)job->arrival_us / 1e6);
+	return rc;
 }
 
 /* --- CSV --- */
 
 struct columns {
-	/* -1 when not there */
-	int id, workload, batch, iterations, memory, arrival, deadline, weight, keep, user, command,
-		gpus, progress;
-	int gpu; /* the same: a number of GPUs, or a type, which nothing reads */
+	int of[JOB_FIELDS]; /* -1 when not there */
+	/* The same: they only refuse jobs on several GPUs. @gpu: also a type, which nothing reads
+	 */
+	int gpus, gpu;
 };
 
 /* A column that says on how many GPUs a job is to run, in lower or upper case, with any blanks. */
@@ -210,34 +263,8 @@ static bool counts_gpus(const char *name)
 	return strstr(letters, "gpus") != NULL;
 }
 
-/* What a jobs file may have. A column of GPUs only refuses jobs on several. */
-static const struct {
-	const char *name;
-	size_t at; /* in struct columns */
-} job_columns[] = {
-	{ "command", offsetof(struct columns, command) },
-	{ "workload", offsetof(struct columns, workload) },
-	{ "id", offsetof(struct columns, id) },
-	{ "batch_size", offsetof(struct columns, batch) },
-	{ "iterations", offsetof(struct columns, iterations) },
-	{ "memory_mib", offsetof(struct columns, memory) },
-	{ "arrival_s", offsetof(struct columns, arrival) },
-	{ "deadline_s", offsetof(struct columns, deadline) },
-	{ "weight", offsetof(struct columns, weight) },
-	{ "keep", offsetof(struct columns, keep) },
-	{ "user", offsetof(struct columns, user) },
-	{ "progress", offsetof(struct columns, progress) },
-};
-
-#define JOB_COLUMNS (sizeof(job_columns) / sizeof(job_columns[0]))
-
-static int *column_at(struct columns *col, size_t k)
-{
-	return (int *)((char *)col + job_columns[k].at);
-}
-
 /* Note the columns that are none of @col's: a misspelt one would be lost without a word. */
-static int list_unread(const struct hes_csv *c, struct columns *col, char **out,
+static int list_unread(const struct hes_csv *c, const struct columns *col, char **out,
 		       struct hes_err *err)
 {
 	char *text = NULL;
@@ -247,8 +274,8 @@ static int list_unread(const struct hes_csv *c, struct columns *col, char **out,
 	for (size_t i = 0; f && i < hes_csv_columns(c); i++) {
 		bool read = !*hes_csv_column_name(c, i) || col->gpus == (int)i;
 
-		for (size_t k = 0; k < JOB_COLUMNS; k++)
-			read = read || *column_at(col, k) == (int)i;
+		for (size_t k = 0; k < JOB_FIELDS; k++)
+			read = read || col->of[k] == (int)i;
 		if (!read)
 			fprintf(f, "%s\n", hes_csv_column_name(c, i));
 	}
@@ -270,20 +297,21 @@ static int find_columns(const struct hes_csv *c, const char *pattern, struct col
 			struct hes_err *err)
 {
 	struct hes_err why;
-	bool any = false;
+	bool any = false, named;
 
-	for (size_t k = 0; k < JOB_COLUMNS; k++) {
-		*column_at(col, k) = hes_csv_find(c, job_columns[k].name);
-		any |= *column_at(col, k) >= 0;
+	for (size_t k = 0; k < JOB_FIELDS; k++) {
+		col->of[k] = hes_csv_find(c, job_fields[k].name);
+		any |= col->of[k] >= 0;
 	}
-	if (!any || (!pattern && col->command < 0 && col->workload < 0)) {
+	named = col->of[JOB_COMMAND] >= 0 || col->of[JOB_WORKLOAD] >= 0;
+	if (!any || (!pattern && !named)) {
 		hes_csv_column(c, "command", &why);
 		return hes_fail(err, -ENOENT,
 				"%s; the first line names the columns, and jobs need the column "
 				"command or workload",
 				why.msg);
 	}
-	if (pattern && col->command < 0 && col->workload < 0 && strstr(pattern, "{workload}")) {
+	if (pattern && !named && strstr(pattern, "{workload}")) {
 		hes_csv_column(c, "workload", &why);
 		return hes_fail(err, -ENOENT, "%s; the command needs it: %.80s", why.msg, pattern);
 	}
@@ -293,33 +321,6 @@ static int find_columns(const struct hes_csv *c, const char *pattern, struct col
 		if (counts_gpus(hes_csv_column_name(c, i)))
 			col->gpus = (int)i;
 	return 0;
-}
-
-static int read_numbers(const struct hes_csv *c, const struct columns *col, struct hes_job *job,
-			struct hes_err *err)
-{
-	int rc = 0;
-
-	if (hes_csv_text(c, col->arrival)[0])
-		rc = hes_csv_seconds(c, col->arrival, &job->arrival_us, err);
-	job->batch_size = 1;
-	if (!rc && hes_csv_text(c, col->batch)[0])
-		rc = hes_csv_u32(c, col->batch, 1, HES_MAX_BATCH_SIZE, &job->batch_size, err);
-	job->whole_run = !hes_csv_text(c, col->iterations)[0];
-	job->iterations = 1;
-	if (!rc && !job->whole_run)
-		rc = hes_csv_u64(c, col->iterations, 1, HES_MAX_ITERATIONS, &job->iterations, err);
-	if (!rc && hes_csv_text(c, col->memory)[0])
-		rc = hes_csv_u32(c, col->memory, 0, MAX_MEMORY_MIB, &job->memory_mib, err);
-	job->weight = 1;
-	if (!rc && hes_csv_text(c, col->weight)[0])
-		rc = hes_csv_u32(c, col->weight, 1, MAX_WEIGHT, &job->weight, err);
-	if (!rc && hes_csv_text(c, col->keep)[0])
-		rc = hes_csv_double(c, col->keep, MIN_KEEP, 1, &job->keep, err);
-	job->has_deadline = hes_csv_text(c, col->deadline)[0] != '\0';
-	if (!rc && job->has_deadline)
-		rc = hes_csv_seconds(c, col->deadline, &job->deadline_us, err);
-	return rc;
 }
 
 /* @param types  the column may also hold a type of GPU */
@@ -350,26 +351,16 @@ static int check_gpus(const struct hes_csv *c, int column, bool types, struct he
 static int read_row(const struct hes_csv *c, const struct columns *col, struct builder *b,
 		    struct hes_err *err)
 {
+	const char *text[JOB_FIELDS];
 	struct hes_job job = { 0 };
-	int rc = read_numbers(c, col, &job, err);
+	int rc = check_gpus(c, col->gpus, false, err);
 
-	if (rc)
-		return rc;
-	rc = check_gpus(c, col->gpus, false, err);
+	for (size_t i = 0; i < JOB_FIELDS; i++)
+		text[i] = hes_csv_text(c, col->of[i]);
 	if (!rc)
 		rc = check_gpus(c, col->gpu, true, err);
 	if (!rc)
-		rc = set_id(&job, hes_csv_text(c, col->id), b->jobs.n + 1, &b->jobs.made_ids, err);
-	if (!rc)
-		rc = set_command(&job, hes_csv_text(c, col->command), err);
-	if (!rc)
-		rc = set_workload(&job, hes_csv_text(c, col->workload), b->pattern, err);
-	if (!rc)
-		rc = set_name(job.user, "user", hes_csv_text(c, col->user), true, err);
-	if (!rc)
-		rc = set_progress(&job, hes_csv_text(c, col->progress), err);
-	if (!rc)
-		rc = check_deadline(&job, err);
+		rc = fill_job(&job, text, b->pattern, err);
 	if (!rc)
 		rc = add(b, &job, err);
 	if (rc) {
@@ -403,12 +394,7 @@ static int load_csv(const char *path, struct builder *b, struct hes_err *err)
 /* --- YAML --- */
 
 struct doc_job {
-	char *id, *workload, *user, *command, *progress;
-	char *iterations; /* libcyaml would wrap a negative 64-bit number */
-	double arrival_s;
-	double *deadline_s, *keep;
-	uint32_t *weight, *batch_size;
-	uint32_t memory_mib;
+	char *text[JOB_FIELDS]; /* NULL: not there */
 };
 
 struct doc {
@@ -416,34 +402,26 @@ struct doc {
 	unsigned jobs_count;
 };
 
-static const cyaml_schema_field_t job_fields[] = {
-	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, id,
-			       0, CYAML_UNLIMITED),
-	CYAML_FIELD_FLOAT("arrival_s", CYAML_FLAG_OPTIONAL, struct doc_job, arrival_s),
-	CYAML_FIELD_STRING_PTR("workload", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
-			       workload, 0, CYAML_UNLIMITED),
-	CYAML_FIELD_UINT_PTR("batch_size", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
-			     batch_size),
-	CYAML_FIELD_STRING_PTR("iterations", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			       struct doc_job, iterations, 0, 32),
-	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_OPTIONAL, struct doc_job, memory_mib),
-	CYAML_FIELD_FLOAT_PTR("deadline_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			      struct doc_job, deadline_s),
-	CYAML_FIELD_UINT_PTR("weight", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
-			     weight),
-	CYAML_FIELD_FLOAT_PTR("keep", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
-			      keep),
-	CYAML_FIELD_STRING_PTR("user", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
-			       user, 0, CYAML_UNLIMITED),
-	CYAML_FIELD_STRING_PTR("command", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
-			       command, 0, CYAML_UNLIMITED),
-	CYAML_FIELD_STRING_PTR("progress", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
-			       progress, 0, CYAML_UNLIMITED),
-	CYAML_FIELD_END
-};
+#define TEXT(name, i)                                                                          \
+	CYAML_FIELD_STRING_PTR(name, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, \
+			       text[i], 0, CYAML_UNLIMITED)
+
+static const cyaml_schema_field_t job_schema[] = { TEXT("id", JOB_ID),
+						   TEXT("arrival_s", JOB_ARRIVAL),
+						   TEXT("workload", JOB_WORKLOAD),
+						   TEXT("batch_size", JOB_BATCH),
+						   TEXT("iterations", JOB_ITERATIONS),
+						   TEXT("memory_mib", JOB_MEMORY),
+						   TEXT("deadline_s", JOB_DEADLINE),
+						   TEXT("weight", JOB_WEIGHT),
+						   TEXT("keep", JOB_KEEP),
+						   TEXT("user", JOB_USER),
+						   TEXT("command", JOB_COMMAND),
+						   TEXT("progress", JOB_PATTERN),
+						   CYAML_FIELD_END };
 
 static const cyaml_schema_value_t job_value = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct doc_job, job_fields),
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct doc_job, job_schema),
 };
 
 static const cyaml_schema_field_t doc_fields[] = { CYAML_FIELD_SEQUENCE(
@@ -455,67 +433,6 @@ static const cyaml_schema_value_t doc_schema = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct doc, doc_fields),
 };
 
-struct range {
-	const char *field;
-	double value, min, max;
-};
-
-static int check_ranges(const struct doc_job *d, struct hes_err *err)
-{
-	const struct range ranges[] = {
-		{ "arrival_s", d->arrival_s, 0, MAX_SECONDS },
-		{ "batch_size", d->batch_size ? *d->batch_size : 1, 1, HES_MAX_BATCH_SIZE },
-		{ "memory_mib", d->memory_mib, 0, MAX_MEMORY_MIB },
-		{ "deadline_s", d->deadline_s ? *d->deadline_s : 0, 0, MAX_SECONDS },
-		{ "weight", d->weight ? *d->weight : 1, 1, MAX_WEIGHT },
-		{ "keep", d->keep ? *d->keep : 1, MIN_KEEP, 1 },
-	};
-
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-		const struct range *r = &ranges[i];
-
-		if (!(r->value >= r->min && r->value <= r->max))
-			return hes_fail(err, -ERANGE, "%s: %g is outside %g to %g", r->field,
-					r->value, r->min, r->max);
-	}
-	return 0;
-}
-
-static const char *text_of(const char *text)
-{
-	return text ? text : "";
-}
-
-static int convert_job(const struct doc_job *d, const char *pattern, struct hes_job *job,
-		       struct hes_err *err)
-{
-	int rc = check_ranges(d, err);
-
-	job->whole_run = !d->iterations;
-	job->iterations = 1;
-	if (!rc && d->iterations)
-		rc = hes_parse_u64("iterations", d->iterations, 1, HES_MAX_ITERATIONS,
-				   &job->iterations, err);
-	if (!rc)
-		rc = set_command(job, text_of(d->command), err);
-	if (!rc)
-		rc = set_workload(job, text_of(d->workload), pattern, err);
-	if (!rc)
-		rc = set_name(job->user, "user", text_of(d->user), true, err);
-	if (!rc)
-		rc = set_progress(job, text_of(d->progress), err);
-	if (rc)
-		return rc;
-	job->arrival_us = (int64_t)llround(d->arrival_s * 1e6);
-	job->batch_size = d->batch_size ? *d->batch_size : 1;
-	job->memory_mib = d->memory_mib;
-	job->weight = d->weight ? *d->weight : 1;
-	job->keep = d->keep ? *d->keep : 0;
-	job->has_deadline = d->deadline_s;
-	job->deadline_us = d->deadline_s ? (int64_t)llround(*d->deadline_s * 1e6) : 0;
-	return check_deadline(job, err);
-}
-
 static int load_yaml(const char *path, struct builder *b, struct hes_err *err)
 {
 	const struct doc *d;
@@ -526,11 +443,12 @@ static int load_yaml(const char *path, struct builder *b, struct hes_err *err)
 		return rc;
 	d = data;
 	for (unsigned i = 0; i < d->jobs_count && !rc; i++) {
-		struct hes_job job = { 0 };
+		const char *text[JOB_FIELDS];
+		struct hes_job job;
 
-		rc = convert_job(&d->jobs[i], b->pattern, &job, err);
-		if (!rc)
-			rc = set_id(&job, text_of(d->jobs[i].id), i + 1, &b->jobs.made_ids, err);
+		for (size_t k = 0; k < JOB_FIELDS; k++)
+			text[k] = d->jobs[i].text[k] ? d->jobs[i].text[k] : "";
+		rc = fill_job(&job, text, b->pattern, err);
 		if (!rc)
 			rc = add(b, &job, err);
 		if (rc) {
@@ -585,81 +503,86 @@ static void put_seconds(FILE *f, int64_t us)
 	fwrite(text, 1, n, f);
 }
 
-/* Optional columns appear when any job uses them. */
-struct used {
-	bool deadline, weight, keep, user, command, progress;
-};
-
-static struct used find_used(const struct hes_jobs *jobs)
+static bool has_field(const struct hes_job *job, size_t i)
 {
-	struct used u = { 0 };
-
-	for (size_t i = 0; i < jobs->n; i++) {
-		const struct hes_job *job = &jobs->v[i];
-
-		u.deadline |= job->has_deadline;
-		u.weight |= job->weight != 1;
-		u.keep |= job->keep > 0;
-		u.user |= job->user[0] != '\0';
-		u.command |= job->command != NULL;
-		u.progress |= job->progress != NULL;
+	switch (i) {
+	case JOB_ITERATIONS:
+		return !job->whole_run;
+	case JOB_MEMORY:
+		return job->memory_mib;
+	case JOB_DEADLINE:
+		return job->has_deadline;
+	case JOB_WEIGHT:
+		return job->weight != 1;
+	case JOB_KEEP:
+		return job->keep > 0;
+	case JOB_USER:
+		return job->user[0];
+	case JOB_COMMAND:
+		return job->command;
+	case JOB_PATTERN:
+		return job->progress;
+	default:
+		return true;
 	}
-	return u;
 }
 
-static void put_job(FILE *f, const struct hes_job *job, const struct used *u)
+static void put_field(FILE *f, const struct hes_job *job, size_t i)
 {
-	hes_csv_put(f, job->id);
-	fputc(',', f);
-	put_seconds(f, job->arrival_us);
-	fputc(',', f);
-	hes_csv_put(f, job->workload);
-	fprintf(f, ",%" PRIu32 ",", job->batch_size);
-	if (!job->whole_run)
-		fprintf(f, "%" PRIu64, job->iterations);
-	fputc(',', f);
-	if (job->memory_mib)
-		fprintf(f, "%" PRIu32, job->memory_mib);
-	if (u->deadline) {
-		fputc(',', f);
-		if (job->has_deadline)
-			put_seconds(f, job->deadline_us);
+	const void *at = (const char *)job + job_fields[i].at;
+
+	switch (job_fields[i].kind) {
+	case FIELD_NAME:
+		hes_csv_put(f, at);
+		break;
+	case FIELD_SECONDS:
+		put_seconds(f, *(const int64_t *)at);
+		break;
+	case FIELD_U32:
+		fprintf(f, "%" PRIu32, *(const uint32_t *)at);
+		break;
+	case FIELD_U64:
+		fprintf(f, "%" PRIu64, *(const uint64_t *)at);
+		break;
+	case FIELD_PART:
+		fprintf(f, "%.6g", *(const double *)at);
+		break;
+	case FIELD_TEXT:
+		hes_csv_put(f, *(char *const *)at);
 	}
-	if (u->weight)
-		fprintf(f, ",%" PRIu32, job->weight);
-	if (u->keep) {
-		fputc(',', f);
-		if (job->keep > 0)
-			fprintf(f, "%.6g", job->keep);
-	}
-	if (u->user) {
-		fputc(',', f);
-		hes_csv_put(f, job->user);
-	}
-	if (u->command) {
-		fputc(',', f);
-		hes_csv_put(f, job->command ? job->command : "");
-	}
-	if (u->progress) {
-		fputc(',', f);
-		hes_csv_put(f, job->progress ? job->progress : "");
+}
+
+/* @param job  NULL: the header */
+static void put_row(FILE *f, const bool used[JOB_FIELDS], const struct hes_job *job)
+{
+	for (size_t i = 0; i < JOB_FIELDS; i++) {
+		if (!used[i])
+			continue;
+		fputs(i ? "," : "", f);
+		if (!job)
+			fputs(job_fields[i].name, f);
+		else if (i == JOB_WEIGHT || has_field(job, i))
+			put_field(f, job, i);
 	}
 	fputc('\n', f);
 }
 
 int hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err *err)
 {
-	const struct used u = find_used(jobs);
+	bool used[JOB_FIELDS];
 	struct hes_file out;
 	int rc = hes_file_create(&out, path, err);
 
 	if (rc)
 		return rc;
-	fprintf(out.f, "id,arrival_s,workload,batch_size,iterations,memory_mib%s%s%s%s%s%s\n",
-		u.deadline ? ",deadline_s" : "", u.weight ? ",weight" : "", u.keep ? ",keep" : "",
-		u.user ? ",user" : "", u.command ? ",command" : "", u.progress ? ",progress" : "");
-	for (size_t i = 0; i < jobs->n; i++)
-		put_job(out.f, &jobs->v[i], &u);
+	for (size_t i = 0; i < JOB_FIELDS; i++) {
+		used[i] = i < JOB_DEADLINE;
+		for (size_t k = 0; k < jobs->n && !used[i]; k++)
+			used[i] = has_field(&jobs->v[k], i);
+	}
+	put_row(out.f, used, NULL);
+	for (size_t k = 0; k < jobs->n; k++)
+		put_row(out.f, used, &jobs->v[k]);
 	return hes_file_commit(&out, err);
 }
 
