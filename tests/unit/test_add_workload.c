@@ -5,18 +5,16 @@
 #include <math.h>
 
 #include "base/file.h"
-#include "heshare/model.h"
 #include "model/fit_profile.h"
 #include "model/expected_error.h"
 #include "measured/observe.h"
 #include "model/workload_file.h"
-#include "unit_test.h"
+#include "model_bench.h"
 
-static struct hes_model *model;
-static struct hes_catalogue types;
 static char file[] = "/tmp/hes-workloads-XXXXXX";
 
-static int load(void **state)
+/* Without the types that nobody measured. */
+static int set_up(void **state)
 {
 	struct hes_err err;
 
@@ -25,38 +23,9 @@ static int load(void **state)
 	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err);
 }
 
-static int unload(void **state)
+static int tear_down(void **state)
 {
-	(void)state;
-	hes_model_free(model);
-	hes_catalogue_free(&types);
-	return unlink(file);
-}
-
-static const struct hes_workload *workload(const char *name)
-{
-	const struct hes_workload *w = hes_model_workload(model, name, NULL);
-
-	assert_non_null(w);
-	return w;
-}
-
-static const struct hes_gpu_type *gpu(const char *name)
-{
-	const struct hes_gpu_type *g = hes_gpu_type_find(&types, name, NULL);
-
-	assert_non_null(g);
-	return g;
-}
-
-static struct hes_instant instant(const struct hes_model *m, const struct hes_gpu_type *g,
-				  uint32_t mhz, const struct hes_model_job *r, size_t n,
-				  struct hes_rate *rates)
-{
-	struct hes_instant out;
-
-	assert_int_equal(hes_model_instant(m, g, mhz, 0, r, n, rates, &out, NULL), 0);
-	return out;
+	return unload(state) || unlink(file);
 }
 
 /* What a profile of @w would say, by the model itself, three GPU types and three batch sizes. */
@@ -69,7 +38,7 @@ static struct hes_profiles profiles_of(const struct hes_workload *w, const char 
 	for (size_t i = 0; i < 9; i++) {
 		struct hes_model_job r = { w, batches[i % 3], 100 };
 		struct hes_rate rate;
-		struct hes_instant now = instant(model, gpu(on[i / 3]), 0, &r, 1, &rate);
+		struct hes_instant now = instant(model, gpu(on[i / 3]), 0, 0, &r, 1, &rate);
 
 		v[i] = (struct hes_profile){
 			.batch_size = r.batch,
@@ -117,8 +86,8 @@ TEST(a_workload_is_fitted_to_nine_points_of_its_profile)
 				{ hes_model_workload(own, "mine", NULL), 16, 50 }, is[1]
 			};
 			struct hes_rate want[2], got[2];
-			struct hes_instant power = instant(model, g, 900, is, 2, want),
-					   now = instant(own, g, 900, fitted, 2, got);
+			struct hes_instant power = instant(model, g, 900, 0, is, 2, want),
+					   now = instant(own, g, 900, 0, fitted, 2, got);
 
 			assert_true(fabs(got[0].iterations_per_s / want[0].iterations_per_s - 1) <
 				    0.5);
@@ -223,10 +192,10 @@ static void count_within(const struct hes_model *own, const struct hes_workload 
 						     { workload("resnet152"), 16, 50 } };
 		const struct hes_model_job guess[2] = { { added, batch, share }, is[1] };
 		struct hes_rate want[2], got[2];
-		double power = instant(model, gpu(on[i % 3]), 0, is, 1 + i / 24, want).power_mw,
+		double power = instant(model, gpu(on[i % 3]), 0, 0, is, 1 + i / 24, want).power_mw,
 		       time;
 
-		power /= instant(model, gpu(on[i % 3]), 0, guess, 1 + i / 24, got).power_mw;
+		power /= instant(model, gpu(on[i % 3]), 0, 0, guess, 1 + i / 24, got).power_mw;
 		time = got[0].iterations_per_s / want[0].iterations_per_s;
 		in->time += time > added->time_factors.low && time < added->time_factors.high;
 		in->power += power > added->power_factors.low && power < added->power_factors.high;
@@ -447,7 +416,7 @@ TEST(draws_of_a_model_hold_what_the_error_to_expect_of_an_added_workload_says)
 	assert_int_equal(hes_model_add_workload(own, &types, "mine", &f, NULL, &fit, &err), 0);
 	w = hes_model_workload(own, "mine", NULL);
 	job = (struct hes_model_job){ w, 16, 100 };
-	instant(own, gpu("V100-SXM2-32"), 0, &job, 1, &rate);
+	instant(own, gpu("V100-SXM2-32"), 0, 0, &job, 1, &rate);
 	is = rate.iterations_per_s;
 	for (uint64_t seed = 0; seed < N(ratios); seed++) {
 		struct hes_model *drawn;
@@ -460,7 +429,7 @@ TEST(draws_of_a_model_hold_what_the_error_to_expect_of_an_added_workload_says)
 		assert_true(fabs(job.workload->copy_mib_per_item / w->copy_mib_per_item /
 					 (job.workload->host_us / w->host_us) -
 				 1) < 1e-9);
-		instant(drawn, gpu("V100-SXM2-32"), 0, &job, 1, &rate);
+		instant(drawn, gpu("V100-SXM2-32"), 0, 0, &job, 1, &rate);
 		ratios[seed] = is / rate.iterations_per_s;
 		hes_model_free(drawn);
 	}
@@ -615,5 +584,5 @@ TEST(a_bad_workload_is_named_by_file_entry_and_field_and_adds_nothing)
 
 int main(void)
 {
-	return run_unit_tests(load, unload);
+	return run_unit_tests(set_up, tear_down);
 }

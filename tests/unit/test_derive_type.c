@@ -4,57 +4,8 @@
  */
 #include <math.h>
 
-#include "heshare/model.h"
 #include "model/params.h"
-#include "unit_test.h"
-
-static struct hes_model *model;
-static struct hes_catalogue types;
-
-static int load(void **state)
-{
-	struct hes_err err;
-
-	(void)state;
-	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err) ||
-	       hes_model_derive(model, &types, &err);
-}
-
-static int unload(void **state)
-{
-	(void)state;
-	hes_model_free(model);
-	hes_catalogue_free(&types);
-	return 0;
-}
-
-static const struct hes_workload *workload(const char *name)
-{
-	const struct hes_workload *w = hes_model_workload(model, name, NULL);
-
-	assert_non_null(w);
-	return w;
-}
-
-static const struct hes_gpu_type *gpu(const char *name)
-{
-	const struct hes_gpu_type *g = hes_gpu_type_find(&types, name, NULL);
-
-	assert_non_null(g);
-	return g;
-}
-
-static struct hes_instant instant(const struct hes_gpu_type *g, uint32_t mhz, uint32_t limit_mw,
-				  const struct hes_model_job *r, size_t n, struct hes_rate *rates)
-{
-	struct hes_instant out;
-	struct hes_err err;
-	int rc = hes_model_instant(model, g, mhz, limit_mw, r, n, rates, &out, &err);
-
-	if (rc)
-		fail_msg("%s", err.msg);
-	return out;
-}
+#include "model_bench.h"
 
 TEST(types_that_nobody_measured_are_derived_from_the_measured_type_most_like_them)
 {
@@ -147,8 +98,8 @@ TEST(a_low_cap_costs_energy_on_a_gpu_with_gddr6_and_saves_it_on_one_with_hbm)
 		const struct hes_gpu_type *g = gpu(cases[i].type);
 		struct hes_model_job r = { workload("resnet50-imagenet-zeus"), 128, 100 };
 		struct hes_rate full, capped;
-		struct hes_instant at_full = instant(g, 0, 0, &r, 1, &full),
-				   at_cap = instant(g, 0, 100000, &r, 1, &capped);
+		struct hes_instant at_full = instant(model, g, 0, 0, &r, 1, &full),
+				   at_cap = instant(model, g, 0, 100000, &r, 1, &capped);
 		double energy = at_cap.power_mw / capped.iterations_per_s /
 				(at_full.power_mw / full.iterations_per_s);
 

@@ -7,65 +7,16 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "heshare/draw.h"
-#include "heshare/model.h"
 #include "measured/measured.h"
 #include "model/params.h"
-#include "unit_test.h"
-
-static struct hes_model *model;
-static struct hes_catalogue types;
-
-static int load(void **state)
-{
-	struct hes_err err;
-
-	(void)state;
-	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err) ||
-	       hes_model_derive(model, &types, &err);
-}
-
-static int unload(void **state)
-{
-	(void)state;
-	hes_model_free(model);
-	hes_catalogue_free(&types);
-	return 0;
-}
-
-static const struct hes_workload *workload(const char *name)
-{
-	const struct hes_workload *w = hes_model_workload(model, name, NULL);
-
-	assert_non_null(w);
-	return w;
-}
-
-static const struct hes_gpu_type *gpu(const char *name)
-{
-	const struct hes_gpu_type *g = hes_gpu_type_find(&types, name, NULL);
-
-	assert_non_null(g);
-	return g;
-}
-
-static struct hes_instant instant(const struct hes_gpu_type *g, uint32_t mhz, uint32_t limit_mw,
-				  const struct hes_model_job *r, size_t n, struct hes_rate *rates)
-{
-	struct hes_instant out;
-	struct hes_err err;
-	int rc = hes_model_instant(model, g, mhz, limit_mw, r, n, rates, &out, &err);
-
-	if (rc)
-		fail_msg("%s", err.msg);
-	return out;
-}
+#include "model_bench.h"
 
 static double rate_of(const struct hes_gpu_type *g, uint32_t mhz, const struct hes_model_job *r,
 		      size_t n)
 {
 	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 
-	instant(g, mhz, 0, r, n, rates);
+	instant(model, g, mhz, 0, r, n, rates);
 	return rates[0].iterations_per_s;
 }
 
@@ -127,7 +78,7 @@ static void more_clock(const struct hes_gpu_type *g, struct hes_model_job r)
 	double before = 0, power = 0;
 
 	for (size_t i = 0; i < g->n_clocks; i++) {
-		struct hes_instant now = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate);
+		struct hes_instant now = instant(model, g, g->clocks_mhz[i], 0, &r, 1, &rate);
 
 		assert_true(rate.iterations_per_s >= before * (1 - 1e-5));
 		assert_true(now.power_mw >= power * (1 - 1e-5) - 1);
@@ -148,7 +99,7 @@ static void within_limits(const struct hes_gpu_type *g, struct hes_model_job r)
 	struct hes_rate rates[3];
 
 	for (uint32_t n = 0; n <= 3; n++) {
-		struct hes_instant now = instant(g, 0, 0, all, n, rates);
+		struct hes_instant now = instant(model, g, 0, 0, all, n, rates);
 		double sm = 0, dram = 0, l2 = 0;
 
 		assert_true(now.power_mw >= g->idle_power_mw &&
@@ -173,7 +124,7 @@ TEST(power_is_between_idle_and_limit_and_no_part_is_used_twice)
 TEST(an_idle_gpu_draws_its_idle_power)
 {
 	for (size_t t = 0; t < types.n; t++)
-		assert_int_equal(instant(&types.types[t], 0, 0, NULL, 0, NULL).power_mw,
+		assert_int_equal(instant(model, &types.types[t], 0, 0, NULL, 0, NULL).power_mw,
 				 types.types[t].idle_power_mw);
 }
 
@@ -232,7 +183,7 @@ TEST(where_shares_exceed_the_gpu_hardly_any_co_runner_speeds_up_a_job_beyond_its
 
 		draw_jobs(&rng, 10, 10, 10, r);
 		for (size_t n = 1; n <= 4; n++) {
-			struct hes_instant now = instant(g, 0, 0, r, n, rates);
+			struct hes_instant now = instant(model, g, 0, 0, r, n, rates);
 			double ratio = n > 1 ? rates[0].iterations_per_s / before /
 						       fmax(1, now.clock_mhz / clock)
 					     : 1;
@@ -259,9 +210,9 @@ TEST(near_the_top_the_power_of_computing_grows_with_about_the_cube_of_the_clock)
 	struct hes_model_job r = { workload("bert-large-fp16-graphs"), 32, 100 };
 	const uint32_t low = g->clock_max_mhz * 9 / 10, high = g->clock_max_mhz;
 	struct hes_rate rate;
-	double idle = instant(g, 0, 0, NULL, 0, NULL).power_mw,
-	       a = instant(g, low, NO_LIMIT_MW, &r, 1, &rate).power_mw - idle,
-	       b = instant(g, high, NO_LIMIT_MW, &r, 1, &rate).power_mw - idle,
+	double idle = instant(model, g, 0, 0, NULL, 0, NULL).power_mw,
+	       a = instant(model, g, low, NO_LIMIT_MW, &r, 1, &rate).power_mw - idle,
+	       b = instant(model, g, high, NO_LIMIT_MW, &r, 1, &rate).power_mw - idle,
 	       power = log(b / a) / log((double)high / low);
 
 	if (power < 2 || power > 4)
@@ -280,8 +231,9 @@ TEST(a_power_limit_holds_one_clock_for_all_jobs_and_it_falls_as_they_join)
 
 	for (size_t n = 1; n <= 3; n++) {
 		struct hes_rate limited[3], locked[3];
-		struct hes_instant now = instant(g, 0, limit_mw, r, n, limited),
-				   same = instant(g, now.clock_mhz, NO_LIMIT_MW, r, n, locked);
+		struct hes_instant now = instant(model, g, 0, limit_mw, r, n, limited),
+				   same = instant(model, g, now.clock_mhz, NO_LIMIT_MW, r, n,
+						  locked);
 
 		assert_true(now.power_mw <= limit_mw + 1 && now.clock_mhz < before);
 		assert_true(fabs((double)same.power_mw / now.power_mw - 1) < .01);
@@ -302,7 +254,7 @@ static void more_processes(const struct hes_gpu_type *g, struct hes_model_job r)
 	double before = 0, power = 0;
 
 	for (uint32_t n = 1; n <= 5; n++) {
-		struct hes_instant now = instant(g, 0, 0, all, n, rates);
+		struct hes_instant now = instant(model, g, 0, 0, all, n, rates);
 		double total = n * rates[0].iterations_per_s;
 
 		assert_true(total >= before * 0.99);
@@ -330,12 +282,12 @@ TEST(without_shares_a_job_of_many_short_kernels_waits_for_long_ones)
 		const struct hes_model_job set[] = { r[i], r[1 - i] };
 		struct hes_rate alone, together[2];
 
-		instant(g, 0, 0, &r[i], 1, &alone);
+		instant(model, g, 0, 0, &r[i], 1, &alone);
 		model->nature.crowding = 0;
-		instant(g, 0, 0, set, 2, together);
+		instant(model, g, 0, 0, set, 2, together);
 		slices[i] = alone.iterations_per_s / together[0].iterations_per_s;
 		model->nature.crowding = 1;
-		instant(g, 0, 0, set, 2, together);
+		instant(model, g, 0, 0, set, 2, together);
 		turns[i] = alone.iterations_per_s / together[0].iterations_per_s;
 		model->nature = as_read;
 	}
@@ -365,8 +317,8 @@ TEST(the_order_of_co_runners_does_not_matter)
 	const struct hes_model_job b[] = { a[1], a[0] };
 	struct hes_rate x[2], y[2];
 
-	instant(gpu("T4"), 0, 0, a, 2, x);
-	instant(gpu("T4"), 0, 0, b, 2, y);
+	instant(model, gpu("T4"), 0, 0, a, 2, x);
+	instant(model, gpu("T4"), 0, 0, b, 2, y);
 	assert_true(fabs(x[0].iterations_per_s / y[1].iterations_per_s - 1) < 1e-6);
 	assert_true(fabs(x[1].iterations_per_s / y[0].iterations_per_s - 1) < 1e-6);
 }
@@ -377,8 +329,8 @@ TEST(a_lower_limit_throttles)
 	struct hes_rate free_run, held;
 	struct hes_instant now;
 
-	assert_false(instant(gpu("H100-SXM"), 0, 0, &r, 1, &free_run).throttled);
-	now = instant(gpu("H100-SXM"), 0, 250000, &r, 1, &held);
+	assert_false(instant(model, gpu("H100-SXM"), 0, 0, &r, 1, &free_run).throttled);
+	now = instant(model, gpu("H100-SXM"), 0, 250000, &r, 1, &held);
 	assert_true(now.throttled);
 	assert_true(now.power_mw <= 250000 && now.power_mw > 230000);
 	assert_true(held.iterations_per_s < free_run.iterations_per_s);
@@ -393,7 +345,7 @@ static void least_energy(const struct hes_gpu_type *g, struct hes_model_job r)
 	if (r.batch < 8)
 		return;
 	for (size_t i = 0; i < g->n_clocks; i++) {
-		double energy = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw /
+		double energy = instant(model, g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw /
 				rate.iterations_per_s;
 
 		if (energy <
@@ -420,7 +372,7 @@ TEST(a_loaded_v100_takes_least_energy_inside_its_clock_range)
 	double energy[HES_MAX_CLOCKS], least = INFINITY;
 
 	for (size_t i = 0; i < g->n_clocks; i++) {
-		energy[i] = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw /
+		energy[i] = instant(model, g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw /
 			    rate.iterations_per_s;
 		least = fmin(least, energy[i]);
 	}
@@ -444,8 +396,8 @@ TEST(the_same_query_has_the_same_answer_to_the_bit)
 	const struct hes_model_job r[] = { { workload("resnet50"), 8, 50 },
 					   { workload("gpt2"), 2, 50 } };
 	struct hes_rate a[2], b[2];
-	struct hes_instant x = instant(gpu("T4"), 900, 0, r, 2, a),
-			   y = instant(gpu("T4"), 900, 0, r, 2, b);
+	struct hes_instant x = instant(model, gpu("T4"), 900, 0, r, 2, a),
+			   y = instant(model, gpu("T4"), 900, 0, r, 2, b);
 
 	assert_memory_equal(a, b, sizeof(a));
 	assert_int_equal(x.power_mw, y.power_mw);

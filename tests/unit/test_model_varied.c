@@ -5,31 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "heshare/model.h"
 #include "model/params.h"
-#include "unit_test.h"
+#include "model_bench.h"
 
 #define DRAWS 200
-
-static struct hes_model *model;
-static struct hes_catalogue types;
-
-static int load(void **state)
-{
-	struct hes_err err;
-
-	(void)state;
-	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err) ||
-	       hes_model_derive(model, &types, &err);
-}
-
-static int unload(void **state)
-{
-	(void)state;
-	hes_model_free(model);
-	hes_catalogue_free(&types);
-	return 0;
-}
 
 static struct hes_model *varied(uint64_t seed)
 {
