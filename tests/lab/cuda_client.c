@@ -22,6 +22,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -448,8 +449,16 @@ static int run_rounds(struct program *p)
 	return 0;
 }
 
-/* Launch for some time, never more than the queue ahead of the GPU; with --idle wait for all of it
- * and rest. */
+static volatile sig_atomic_t stopped;
+
+static void stop(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+/* Launch for some time or until SIGTERM, never more than the queue ahead of the GPU; with --idle
+ * wait for all of it and rest. */
 static int run_for(struct program *p, const char *name, void **params)
 {
 	uint64_t n = p->o.queue, launched = 0;
@@ -458,11 +467,12 @@ static int run_for(struct program *p, const char *name, void **params)
 
 	if (!ends)
 		return 1;
+	signal(SIGTERM, stop);
 	TRY(p, function(&f, p->module, name));
 	TRY(p, stream(&s, NON_BLOCKING));
 	for (uint64_t i = 0; i < n; i++)
 		TRY(p, event(&ends[i], 2));
-	for (; now - from < p->o.for_s; now = seconds()) {
+	for (; now - from < p->o.for_s && !stopped; now = seconds()) {
 		if (launched >= n)
 			TRY(p, wait_event(ends[launched % n]));
 		before = seconds();

@@ -89,6 +89,7 @@ def work(path, tenant, seconds, weight="1", clock="0"):
         elif kind == REFUSED:
             code, _, text = struct.unpack_from("=iI160s", packet, 8)
             result["refused"] = text.rstrip(b"\0").decode()
+            break
         elif kind == GRANT:
             lease, slice_ns = struct.unpack_from("=QQ", packet, 8)
             granted = time.monotonic()
