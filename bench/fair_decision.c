@@ -53,8 +53,8 @@ static double after_change_ns(struct hes_fair_queue *q, size_t n, const double *
 		uint32_t tenant = (uint32_t)(k / 2 * 7919 % n);
 		struct hes_fair_turn t;
 
-		if (k % 2 ? hes_fair_queue_submit(q, tenant, 0, 1, NULL)
-			  : hes_fair_queue_done(q, tenant, 0, 1, NULL))
+		if (k % 2 ? hes_fair_queue_submit(q, tenant, 1, NULL)
+			  : hes_fair_queue_done(q, tenant, 1, NULL))
 			exit(1);
 		if (!hes_fair_queue_pick(q, &t) ||
 		    hes_fair_queue_charge(q, t.tenant, (uint64_t)((double)t.slice_ns * parts[k]),
@@ -78,8 +78,8 @@ static struct hes_fair_queue *queue_of(size_t n, struct hes_rng *rng)
 						   (double)(1 + hes_rng_below(rng, 4)),
 						   HES_FAIR_BACKLOGGED };
 
-		if (hes_fair_queue_add(q, &t, 1, &tenant, NULL) ||
-		    hes_fair_queue_submit(q, tenant, 0, 1, NULL))
+		if (hes_fair_queue_add(q, 0, &t, &tenant, NULL) ||
+		    hes_fair_queue_submit(q, tenant, 1, NULL))
 			exit(1);
 	}
 	return q;

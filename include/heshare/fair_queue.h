@@ -8,8 +8,7 @@
  * next one. Ties go to the lowest index.
  *
  * Tenants belong to users. The user with the least vruntime is next, and of its tenants the one
- * with the least; both are charged, each for its slice (hes_fair_slices_of_users()). Tenants of
- * hes_fair_queue_add() are of one user.
+ * with the least; both are charged, each for its slice (hes_fair_slices_of_users()).
  *
  * Only tenants with work have slices. A tenant that gets work starts at the minimum vruntime of its
  * user's tenants with work, or at its own if that is greater; so does a user among users. Arrivals,
@@ -27,8 +26,7 @@
 
 #include "heshare/fair.h"
 
-#define HES_FAIR_MAX_STREAMS 4096                    /* of a tenant */
-#define HES_FAIR_MAX_ITEMS   UINT64_C(1000000000000) /* in a stream */
+#define HES_FAIR_MAX_ITEMS UINT64_C(1000000000000) /* of a tenant */
 /* of an interval and of a charge: 11 days */
 #define HES_FAIR_MAX_NS UINT64_C(1000000000000000)
 
@@ -49,22 +47,15 @@ int hes_fair_queue_create(const struct hes_fair_queue_config *c, struct hes_fair
 void hes_fair_queue_destroy(struct hes_fair_queue *q);
 
 /**
- * Add a tenant of user 0, without work.
- * @param t         its power, weight and demand; the demand is at least 1
- * @param n_streams 1..HES_FAIR_MAX_STREAMS; a stream is its index
- * @param tenant    its index; that of a removed tenant is used again
- * @return 0; -EINVAL a number out of range; -ENOSPC there are HES_FAIR_MAX_TENANTS already; -ENOMEM
+ * Add a tenant of a user, without work.
+ * @param user   any number. A user that is not there is added, with weight 1
+ * @param t      its power, weight and demand; the demand is at least 1
+ * @param tenant its index; that of a removed tenant is used again
+ * @return 0; -EINVAL a number out of range; -ENOSPC there are HES_FAIR_MAX_TENANTS tenants, or
+ * users with tenants or debts; -ENOMEM
  */
-int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t,
-		       uint32_t n_streams, uint32_t *tenant, struct hes_err *err);
-
-/**
- * Add a tenant of a user; the rest is as for hes_fair_queue_add().
- * @param user  any number. A user that is not there is added, with weight 1
- * @return also -ENOSPC there are HES_FAIR_MAX_TENANTS users with tenants or debts
- */
-int hes_fair_queue_add_of(struct hes_fair_queue *q, uint32_t user, const struct hes_fair_tenant *t,
-			  uint32_t n_streams, uint32_t *tenant, struct hes_err *err);
+int hes_fair_queue_add(struct hes_fair_queue *q, uint32_t user, const struct hes_fair_tenant *t,
+		       uint32_t *tenant, struct hes_err *err);
 
 /**
  * Set the weight of a user, which is added if it is not there. A user without tenants is forgotten
@@ -89,19 +80,17 @@ int hes_fair_queue_change(struct hes_fair_queue *q, uint32_t tenant,
 int hes_fair_queue_set_phi(struct hes_fair_queue *q, double phi, struct hes_err *err);
 
 /**
- * Count items that are added at the end of a stream. A tenant has work while an item of any stream
- * is not done.
- * @return 0; -ENOENT no such tenant or stream; -EINVAL more than HES_FAIR_MAX_ITEMS would be in the
- * stream
+ * Count items that are added. A tenant has work while an item is not done.
+ * @return 0; -ENOENT no such tenant; -EINVAL more than HES_FAIR_MAX_ITEMS would not be done
  */
-int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream,
-			  uint64_t items, struct hes_err *err);
+int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint64_t items,
+			  struct hes_err *err);
 
 /**
- * Count items from the head of a stream that have run or were cancelled.
- * @return 0; -ENOENT no such tenant or stream; -EINVAL the stream has fewer items
+ * Count items that have run or were cancelled.
+ * @return 0; -ENOENT no such tenant; -EINVAL it has fewer items
  */
-int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items,
+int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint64_t items,
 			struct hes_err *err);
 
 /** Whose turn it is. */
@@ -119,21 +108,6 @@ struct hes_fair_turn {
 bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out);
 
 /**
- * The tenant that runs after the picked one, unless that one is picked again. It can prepare while
- * the picked one still runs. Cost: as hes_fair_queue_pick().
- * @return false: fewer than two tenants have work
- */
-bool hes_fair_queue_second(struct hes_fair_queue *q, struct hes_fair_turn *out);
-
-/**
- * The stream of a tenant whose first item is next: streams with items take turns, one item each.
- * O(1).
- * @return 0; -ENOENT no such tenant; -EAGAIN it has no work
- */
-int hes_fair_queue_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t *stream,
-			  struct hes_err *err);
-
-/**
  * Charge the measured time and energy of a turn. A tenant may be charged for its last turn when it
  * has no more work. Charge also the time in which a tenant held the GPU without using it; else it
  * is picked again and again. O(n).
@@ -148,7 +122,7 @@ struct hes_fair_usage {
 	struct hes_fair_tenant tenant;
 	uint64_t time_ns; /* charged since the tenant was added */
 	double energy_j;
-	uint64_t items;  /* not done, of all streams */
+	uint64_t items;  /* not done */
 	uint64_t slice;  /* quanta, at the last pick while the tenant had work; 0: it never had a
 			    slice */
 	double vruntime; /* slices that it has used; the zero point moves, so only differences

@@ -195,7 +195,7 @@ static int request_submit(struct replay *p, struct runner *r, struct hes_err *er
 	if (!rc && cut && p->used_ns > p->charged_ns)
 		rc = turn_charge(p, p->used_ns - 1, err);
 	if (!rc)
-		rc = hes_fair_queue_submit(p->q, r->slot, 0, 1, err);
+		rc = hes_fair_queue_submit(p->q, r->slot, 1, err);
 	return !rc && cut ? turn_cut(p, err) : rc;
 }
 
@@ -216,7 +216,7 @@ static int request_end(struct replay *p, struct hes_err *err)
 		p->busy--;
 		rc = turn_end(p, err);
 	}
-	return rc ? rc : hes_fair_queue_done(p->q, r->slot, 0, 1, err);
+	return rc ? rc : hes_fair_queue_done(p->q, r->slot, 1, err);
 }
 
 /* --- arrivals and departures --- */
@@ -237,7 +237,7 @@ static int tenant_arrive(struct replay *p, uint32_t i, struct hes_err *err)
 {
 	struct runner *r = &p->runners[i];
 	const struct hes_fair_tenant t = { r->t->power_w, r->t->weight, HES_FAIR_BACKLOGGED };
-	int rc = hes_fair_queue_add(p->q, &t, 1, &r->slot, err);
+	int rc = hes_fair_queue_add(p->q, 0, &t, &r->slot, err);
 
 	if (rc)
 		return rc;

@@ -172,7 +172,7 @@ void lease_want(struct gpu *g, uint32_t id, uint64_t now)
 	if (c->wants || c->state == FAIR_LOST)
 		return;
 	gpu_account(g, now);
-	if (hes_fair_queue_submit(gpu_queue(g), t->queue, c->stream, 1, NULL))
+	if (hes_fair_queue_submit(gpu_queue(g), t->queue, 1, NULL))
 		return;
 	c->wants = true;
 	t->wanting++;
@@ -192,7 +192,7 @@ static void lease_rest(struct gpu *g, uint32_t id, uint64_t now)
 		g->next = NONE;
 	if (!c->wants)
 		return;
-	hes_fair_queue_done(gpu_queue(g), t->queue, c->stream, 1, NULL);
+	hes_fair_queue_done(gpu_queue(g), t->queue, 1, NULL);
 	c->wants = false;
 	t->wanting--;
 	if (!--g->wanting)
@@ -250,22 +250,23 @@ void lease_close(struct gpu *g, uint32_t id, uint64_t now)
 
 /* --- the end of a lease --- */
 
-/* @return the connection of a tenant whose turn it is; NONE: none waits */
+/* @return the connection of a tenant whose turn it is, the one whose last lease was longest ago;
+ * NONE: none waits */
 static uint32_t tenant_connection(const struct gpu *g, const struct tenant *t)
 {
 	const struct connection *v = g->connections->v;
-	uint32_t stream;
+	uint32_t first = NONE;
 
 	if (g->next != NONE && connection_tenant(g, g->next) == t &&
 	    v[g->next].state == FAIR_WAITING)
 		return g->next;
-	for (uint32_t i = 0; t->waiting && i < g->c->per_user; i++) {
-		if (hes_fair_queue_stream(gpu_queue(g), t->queue, &stream, NULL))
-			return NONE;
-		if (v[t->by_stream[stream]].state == FAIR_WAITING)
-			return t->by_stream[stream];
+	for (uint32_t i = 0, id; t->waiting && i < g->c->per_user; i++) {
+		id = t->by_stream[i];
+		if (id != NONE && v[id].state == FAIR_WAITING &&
+		    (first == NONE || v[id].lease < v[first].lease))
+			first = id;
 	}
-	return NONE;
+	return first;
 }
 
 /* Whose turn it is: by the queue, but in the round after a long turn by how long each waits.

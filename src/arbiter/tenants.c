@@ -250,7 +250,7 @@ static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint
 	for (size_t i = 0; i < ARBITER_MAX_PER_USER; i++)
 		t->by_stream[i] = NONE;
 	spec = tenant_spec(t);
-	rc = hes_fair_queue_add_of(u->queue, uid, &spec, ts->c->per_user, &t->queue, NULL);
+	rc = hes_fair_queue_add(u->queue, uid, &spec, &t->queue, NULL);
 	if (rc)
 		return rc;
 	hes_fair_queue_set_user(u->queue, uid, t->user_weight, NULL);

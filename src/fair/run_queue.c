@@ -25,22 +25,15 @@
 #define LEAST_SLOTS  16
 #define REBASE_AFTER 0x1p20 /* slices; keeps vruntimes exact to 2^-32 of a slice */
 
-struct stream {
-	uint64_t items;      /* not done */
-	uint32_t next, prev; /* ring of the tenant's streams with items */
-};
-
 struct slot {
 	double vruntime;
 	double slice_ns;
 	uint64_t slice;   /* quanta; 0: never had one */
 	uint64_t time_ns; /* sums of charges */
 	double energy_j;
-	uint64_t items;         /* of all streams */
-	struct stream *streams; /* [n_streams]; NULL: the slot is free */
-	uint32_t n_streams;
-	uint32_t turn; /* the stream that is next, where items is not 0; of a free slot: the next
-			  free one */
+	uint64_t items; /* not done */
+	bool used;
+	uint32_t next_free; /* where it is not used */
 	struct hes_fair_tenant tenant;
 };
 
@@ -77,7 +70,7 @@ struct hes_fair_queue {
 
 static struct slot *slot_find(const struct hes_fair_queue *q, uint32_t tenant, struct hes_err *err)
 {
-	if (tenant < q->n_slots && q->slots[tenant].streams)
+	if (tenant < q->n_slots && q->slots[tenant].used)
 		return &q->slots[tenant];
 	hes_fail(err, -ENOENT, "there is no tenant %" PRIu32, tenant);
 	return NULL;
@@ -128,8 +121,6 @@ void hes_fair_queue_destroy(struct hes_fair_queue *q)
 {
 	if (!q)
 		return;
-	for (uint32_t i = 0; i < q->n_slots; i++)
-		free(q->slots[i].streams);
 	free(q->slots);
 	free(q->turns);
 	free(q->owners);
@@ -247,59 +238,43 @@ static uint32_t slot_take(struct hes_fair_queue *q)
 
 	if (i == NO_SLOT)
 		return q->n_slots++;
-	q->free = q->slots[i].turn;
+	q->free = q->slots[i].next_free;
 	return i;
 }
 
-int hes_fair_queue_add_of(struct hes_fair_queue *q, uint32_t user, const struct hes_fair_tenant *t,
-			  uint32_t n_streams, uint32_t *tenant, struct hes_err *err)
+int hes_fair_queue_add(struct hes_fair_queue *q, uint32_t user, const struct hes_fair_tenant *t,
+		       uint32_t *tenant, struct hes_err *err)
 {
 	bool full = q->free == NO_SLOT;
 	int rc = spec_check(full ? q->n_slots : q->free, t, err);
-	struct stream *streams;
 	uint32_t u;
 
 	if (rc)
 		return rc;
-	if (n_streams < 1 || n_streams > HES_FAIR_MAX_STREAMS)
-		return hes_fail(err, -EINVAL, "%" PRIu32 " streams are outside 1 to %d", n_streams,
-				HES_FAIR_MAX_STREAMS);
 	if (full && q->n_slots == HES_FAIR_MAX_TENANTS)
 		return hes_fail(err, -ENOSPC, "there are %d tenants already", HES_FAIR_MAX_TENANTS);
-	streams = calloc(n_streams, sizeof(*streams));
-	if (!streams || (full && q->n_slots == q->room && !queue_grow(q)))
-		rc = hes_fail(err, -ENOMEM, "out of memory for a tenant with %" PRIu32 " streams",
-			      n_streams);
-	if (!rc)
-		rc = user_place(q, user, &u, err);
-	if (rc) {
-		free(streams);
+	if (full && q->n_slots == q->room && !queue_grow(q))
+		return hes_fail(err, -ENOMEM, "out of memory for tenant %" PRIu32, q->n_slots);
+	rc = user_place(q, user, &u, err);
+	if (rc)
 		return rc;
-	}
 	*tenant = slot_take(q);
 	q->turns[*tenant] = INFINITY;
 	q->owners[*tenant] = u;
 	q->users[u].n++;
-	q->slots[*tenant] =
-		(struct slot){ .streams = streams, .n_streams = n_streams, .tenant = *t };
+	q->slots[*tenant] = (struct slot){ .used = true, .tenant = *t };
 	return 0;
 }
 
-int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t,
-		       uint32_t n_streams, uint32_t *tenant, struct hes_err *err)
-{
-	return hes_fair_queue_add_of(q, 0, t, n_streams, tenant, err);
-}
-
-/* The tenant with work of a user that has the least vruntime, and of these the lowest index; @other
- * than one. NO_SLOT: there is none. */
-static uint32_t tenant_first(const struct hes_fair_queue *q, uint32_t user, uint32_t other)
+/* The tenant with work of a user that has the least vruntime, and of these the lowest index;
+ * NO_SLOT: there is none. */
+static uint32_t tenant_first(const struct hes_fair_queue *q, uint32_t user)
 {
 	uint32_t first = NO_SLOT;
 	double least = INFINITY;
 
 	for (uint32_t i = 0; i < q->n_slots; i++)
-		if (q->turns[i] < least && q->owners[i] == user && i != other) {
+		if (q->turns[i] < least && q->owners[i] == user) {
 			least = q->turns[i];
 			first = i;
 		}
@@ -310,7 +285,7 @@ static double user_minimum(const struct hes_fair_queue *q, uint32_t user)
 {
 	const struct user *u = &q->users[user];
 
-	return u->n_busy ? q->turns[tenant_first(q, user, NO_SLOT)] : u->floor;
+	return u->n_busy ? q->turns[tenant_first(q, user)] : u->floor;
 }
 
 static void slot_set_slice(const struct hes_fair_queue *q, struct slot *s, uint64_t slice)
@@ -356,8 +331,7 @@ int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_
 	if (s->items)
 		tenant_departs(q, tenant);
 	q->users[q->owners[tenant]].n--;
-	free(s->streams);
-	*s = (struct slot){ .turn = q->free };
+	*s = (struct slot){ .next_free = q->free };
 	q->free = tenant;
 	return 0;
 }
@@ -384,94 +358,36 @@ int hes_fair_queue_set_phi(struct hes_fair_queue *q, double phi, struct hes_err 
 	return 0;
 }
 
-static int stream_check(const struct slot *s, uint32_t tenant, uint32_t stream, struct hes_err *err)
-{
-	if (stream < s->n_streams)
-		return 0;
-	return hes_fail(err, -ENOENT,
-			"tenant %" PRIu32 " has no stream %" PRIu32 "; it has %" PRIu32, tenant,
-			stream, s->n_streams);
-}
-
-/* Last in the ring: before the one that is next. */
-static void ring_add(struct slot *s, uint32_t stream)
-{
-	struct stream *a = &s->streams[stream], *first = &s->streams[s->turn];
-
-	if (!s->items) {
-		a->next = a->prev = s->turn = stream;
-		return;
-	}
-	a->next = s->turn;
-	a->prev = first->prev;
-	s->streams[a->prev].next = first->prev = stream;
-}
-
-static void ring_remove(struct slot *s, uint32_t stream)
-{
-	struct stream *a = &s->streams[stream];
-
-	s->streams[a->prev].next = a->next;
-	s->streams[a->next].prev = a->prev;
-	if (s->turn == stream)
-		s->turn = a->next;
-}
-
-int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream,
-			  uint64_t items, struct hes_err *err)
-{
-	struct slot *s = slot_find(q, tenant, err);
-	int rc = s ? stream_check(s, tenant, stream, err) : -ENOENT;
-
-	if (rc || !items)
-		return rc;
-	if (items > HES_FAIR_MAX_ITEMS - s->streams[stream].items)
-		return hes_fail(err, -EINVAL,
-				"tenant %" PRIu32 ", stream %" PRIu32 ": more than %" PRIu64
-				" items",
-				tenant, stream, HES_FAIR_MAX_ITEMS);
-	if (!s->streams[stream].items)
-		ring_add(s, stream);
-	s->streams[stream].items += items;
-	s->items += items;
-	if (s->items == items)
-		tenant_arrives(q, tenant);
-	return 0;
-}
-
-int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items,
-			struct hes_err *err)
-{
-	struct slot *s = slot_find(q, tenant, err);
-	int rc = s ? stream_check(s, tenant, stream, err) : -ENOENT;
-
-	if (rc || !items)
-		return rc;
-	if (items > s->streams[stream].items)
-		return hes_fail(err, -EINVAL,
-				"tenant %" PRIu32 ", stream %" PRIu32 ": %" PRIu64
-				" items done of %" PRIu64,
-				tenant, stream, items, s->streams[stream].items);
-	s->streams[stream].items -= items;
-	s->items -= items;
-	if (!s->streams[stream].items)
-		ring_remove(s, stream);
-	if (!s->items)
-		tenant_departs(q, tenant);
-	return 0;
-}
-
-int hes_fair_queue_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t *stream,
+int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint64_t items,
 			  struct hes_err *err)
 {
 	struct slot *s = slot_find(q, tenant, err);
 
 	if (!s)
 		return -ENOENT;
-	if (!s->items)
-		return hes_fail(err, -EAGAIN, "tenant %" PRIu32 " has no work", tenant);
-	*stream = s->turn;
-	s->turn = s->streams[s->turn].next;
+	if (items > HES_FAIR_MAX_ITEMS - s->items)
+		return hes_fail(err, -EINVAL, "tenant %" PRIu32 ": more than %" PRIu64 " items",
+				tenant, HES_FAIR_MAX_ITEMS);
+	s->items += items;
+	if (items && s->items == items)
+		tenant_arrives(q, tenant);
+	return 0;
+}
+
+int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint64_t items,
+			struct hes_err *err)
+{
+	struct slot *s = slot_find(q, tenant, err);
+
+	if (!s)
+		return -ENOENT;
+	if (items > s->items)
+		return hes_fail(err, -EINVAL,
+				"tenant %" PRIu32 ": %" PRIu64 " items done of %" PRIu64, tenant,
+				items, s->items);
+	s->items -= items;
+	if (items && !s->items)
+		tenant_departs(q, tenant);
 	return 0;
 }
 
@@ -519,48 +435,18 @@ static void queue_slice(struct hes_fair_queue *q)
 	q->stale = false;
 }
 
-static bool queue_turn(struct hes_fair_queue *q, uint32_t tenant, struct hes_fair_turn *out)
+bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out)
 {
-	if (tenant == NO_SLOT)
+	uint32_t user = user_first(q), tenant;
+
+	if (user == NO_SLOT)
 		return false;
 	if (q->stale)
 		queue_slice(q);
+	tenant = tenant_first(q, user);
 	*out = (struct hes_fair_turn){ tenant, q->slots[tenant].slice,
 				       q->slots[tenant].slice * q->c.quantum_ns };
 	return true;
-}
-
-static uint32_t queue_first(const struct hes_fair_queue *q)
-{
-	uint32_t user = user_first(q);
-
-	return user == NO_SLOT ? NO_SLOT : tenant_first(q, user, NO_SLOT);
-}
-
-bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out)
-{
-	return queue_turn(q, queue_first(q), out);
-}
-
-/* The user of the first one will have used its slice, and may come again with another tenant. */
-bool hes_fair_queue_second(struct hes_fair_queue *q, struct hes_fair_turn *out)
-{
-	uint32_t first, next = NO_SLOT;
-	struct hes_fair_turn turn;
-	double least = INFINITY;
-
-	if (!hes_fair_queue_pick(q, &turn))
-		return false;
-	first = q->owners[turn.tenant];
-	for (uint32_t u = 0; u < q->n_users; u++) {
-		double more = u == first ? (double)turn.slice_ns / q->users[u].slice_ns : 0;
-
-		if (q->users[u].n_busy > (u == first) && q->users[u].vruntime + more < least) {
-			least = q->users[u].vruntime + more;
-			next = u;
-		}
-	}
-	return next != NO_SLOT && queue_turn(q, tenant_first(q, next, turn.tenant), out);
 }
 
 /* Large vruntimes would lose short turns. Those without work that are behind would start at the

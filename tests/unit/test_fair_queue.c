@@ -29,18 +29,18 @@ static uint32_t add(struct hes_fair_queue *q, double power_w, double weight)
 	const struct hes_fair_tenant t = { power_w, weight, HES_FAIR_BACKLOGGED };
 	uint32_t tenant = UINT32_MAX;
 
-	assert_int_equal(hes_fair_queue_add(q, &t, 1, &tenant, NULL), 0);
+	assert_int_equal(hes_fair_queue_add(q, 0, &t, &tenant, NULL), 0);
 	return tenant;
 }
 
 static void submit(struct hes_fair_queue *q, uint32_t tenant, uint64_t items)
 {
-	assert_int_equal(hes_fair_queue_submit(q, tenant, 0, items, NULL), 0);
+	assert_int_equal(hes_fair_queue_submit(q, tenant, items, NULL), 0);
 }
 
 static void done(struct hes_fair_queue *q, uint32_t tenant, uint64_t items)
 {
-	assert_int_equal(hes_fair_queue_done(q, tenant, 0, items, NULL), 0);
+	assert_int_equal(hes_fair_queue_done(q, tenant, items, NULL), 0);
 }
 
 static void charge(struct hes_fair_queue *q, uint32_t tenant, uint64_t time_ns)
@@ -340,37 +340,6 @@ TEST(a_tenant_without_a_quantum_gets_one)
 	hes_fair_queue_destroy(q);
 }
 
-static void check_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t expected)
-{
-	uint32_t stream;
-
-	assert_int_equal(hes_fair_queue_stream(q, tenant, &stream, NULL), 0);
-	assert_int_equal(stream, expected);
-	assert_int_equal(hes_fair_queue_done(q, tenant, stream, 1, NULL), 0);
-}
-
-TEST(streams_of_a_tenant_take_turns)
-{
-	const struct hes_fair_tenant t = { 100, 1, HES_FAIR_BACKLOGGED };
-	struct hes_fair_queue *q = queue_of(TIME, 0, 30);
-	uint32_t tenant, stream;
-
-	assert_int_equal(hes_fair_queue_add(q, &t, 4, &tenant, NULL), 0);
-	assert_int_equal(hes_fair_queue_submit(q, tenant, 2, 3, NULL), 0);
-	assert_int_equal(hes_fair_queue_submit(q, tenant, 0, 1, NULL), 0);
-	assert_int_equal(hes_fair_queue_submit(q, tenant, 3, 2, NULL), 0);
-	check_stream(q, tenant, 2);
-	check_stream(q, tenant, 0);
-	check_stream(q, tenant, 3);
-	check_stream(q, tenant, 2);
-	assert_int_equal(hes_fair_queue_submit(q, tenant, 1, 1, NULL), 0);
-	check_stream(q, tenant, 3);
-	check_stream(q, tenant, 2);
-	check_stream(q, tenant, 1);
-	assert_int_equal(hes_fair_queue_stream(q, tenant, &stream, NULL), -EAGAIN);
-	hes_fair_queue_destroy(q);
-}
-
 TEST(a_removed_tenant_leaves_nothing)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 30);
@@ -443,21 +412,14 @@ struct plain {
 	} a[MANY];
 };
 
-/* @skip: a tenant that is left out; MANY: none */
-static size_t plain_first_but(const struct plain *p, size_t skip)
+static size_t plain_first(const struct plain *p)
 {
 	size_t k = MANY;
 
 	for (size_t i = 0; i < MANY; i++)
-		if (i != skip && p->a[i].items &&
-		    (k == MANY || p->a[i].vruntime < p->a[k].vruntime))
+		if (p->a[i].items && (k == MANY || p->a[i].vruntime < p->a[k].vruntime))
 			k = i;
 	return k;
-}
-
-static size_t plain_first(const struct plain *p)
-{
-	return plain_first_but(p, MANY);
 }
 
 static double plain_minimum(const struct plain *p)
@@ -519,33 +481,18 @@ static struct hes_fair_tenant draw_tenant(struct hes_rng *rng)
 							       : 1 + hes_rng_below(rng, 50) };
 }
 
-static void check_second(struct hes_fair_queue *q, const struct plain *p, size_t first)
-{
-	size_t second = plain_first_but(p, first);
-	struct hes_fair_turn t;
-
-	assert_int_equal(hes_fair_queue_second(q, &t), second < MANY);
-	if (second < MANY) {
-		assert_int_equal(t.tenant, second);
-		assert_int_equal(t.slice, p->a[second].slice);
-	}
-}
-
 static void random_turn(struct hes_fair_queue *q, struct plain *p, struct hes_rng *rng)
 {
 	size_t first = plain_pick(p);
 	struct hes_fair_turn t;
 	uint64_t took;
 
-	if (hes_rng_below(rng, 2)) /* before the pick computes slices, or after */
-		check_second(q, p, first);
 	assert_int_equal(hes_fair_queue_pick(q, &t),
 			 first < MANY); /* never idle while anyone has work */
 	if (first == MANY)
 		return;
 	assert_int_equal(t.tenant, first);
 	assert_int_equal(t.slice, p->a[first].slice);
-	check_second(q, p, first);
 	took = hes_rng_below(rng, 2) ? t.slice_ns : hes_rng_below(rng, 3 * t.slice_ns);
 	if (hes_rng_below(rng, 8) == 0) { /* its work ends before it is charged */
 		done(q, t.tenant, p->a[first].items);
@@ -571,7 +518,7 @@ static void random_change(struct hes_fair_queue *q, struct plain *p, struct hes_
 			return;
 		}
 		*a = (struct plain_tenant){ .here = true, .t = draw_tenant(rng) };
-		assert_int_equal(hes_fair_queue_add(q, &a->t, 1, &tenant, NULL), 0);
+		assert_int_equal(hes_fair_queue_add(q, 0, &a->t, &tenant, NULL), 0);
 		if (tenant != i) { /* the queue chooses the index */
 			p->a[tenant] = *a;
 			a->here = false;
@@ -630,7 +577,7 @@ static uint32_t add_of(struct hes_fair_queue *q, uint32_t user, double power_w)
 	const struct hes_fair_tenant t = { power_w, 1, HES_FAIR_BACKLOGGED };
 	uint32_t tenant = UINT32_MAX;
 
-	assert_int_equal(hes_fair_queue_add_of(q, user, &t, 1, &tenant, NULL), 0);
+	assert_int_equal(hes_fair_queue_add(q, user, &t, &tenant, NULL), 0);
 	submit(q, tenant, 1);
 	return tenant;
 }
@@ -690,31 +637,6 @@ TEST(a_debt_of_a_user_outlives_its_tenants)
 	hes_fair_queue_destroy(q);
 }
 
-TEST(the_second_is_the_next_pick_if_the_first_uses_its_slice)
-{
-	struct hes_rng rng;
-
-	hes_rng_seed(&rng, 11);
-	for (int k = 0; k < 200; k++) {
-		struct hes_fair_queue *q = queue_of(ETF, 0.7, 1000);
-		struct hes_fair_turn second;
-
-		for (size_t i = 2 + hes_rng_below(&rng, 12); i; i--)
-			add_of(q, (uint32_t)hes_rng_below(&rng, 4),
-			       (double)(50 + hes_rng_below(&rng, 200)));
-		for (int turn = 0; turn < 100; turn++) {
-			uint32_t first = pick(q).tenant;
-
-			assert_true(hes_fair_queue_second(q, &second));
-			assert_int_not_equal(second.tenant, first);
-			full_turn(q);
-			if (pick(q).tenant != first)
-				assert_int_equal(pick(q).tenant, second.tenant);
-		}
-		hes_fair_queue_destroy(q);
-	}
-}
-
 static void check_config_refused(struct hes_fair_queue_config c, const char *says)
 {
 	struct hes_fair_queue *q = NULL;
@@ -751,10 +673,7 @@ TEST(bad_tenants_and_charges_are_refused_and_change_nothing)
 	uint32_t tenant = 77;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(hes_fair_queue_add(q, &bad[i], 1, &tenant, NULL), -EINVAL);
-	assert_int_equal(hes_fair_queue_add(q, &good, 0, &tenant, NULL), -EINVAL);
-	assert_int_equal(hes_fair_queue_add(q, &good, HES_FAIR_MAX_STREAMS + 1, &tenant, NULL),
-			 -EINVAL);
+		assert_int_equal(hes_fair_queue_add(q, 0, &bad[i], &tenant, NULL), -EINVAL);
 	assert_int_equal(tenant, 77);
 	assert_int_equal(add(q, 100, 1), 0);
 	assert_int_equal(hes_fair_queue_charge(q, 0, 1, 1, &err), -EINVAL);
@@ -768,20 +687,17 @@ TEST(bad_tenants_and_charges_are_refused_and_change_nothing)
 	assert_int_equal(hes_fair_queue_charge(q, 0, 1, -1, NULL), -EINVAL);
 	assert_int_equal(hes_fair_queue_charge(q, 0, 1, NAN, NULL), -EINVAL);
 	assert_int_equal(hes_fair_queue_charge(q, 0, 1, INFINITY, NULL), -EINVAL);
-	assert_int_equal(hes_fair_queue_done(q, 0, 0, 6, NULL), -EINVAL);
-	assert_int_equal(hes_fair_queue_done(q, 0, 1, 1, NULL), -ENOENT);
-	assert_int_equal(hes_fair_queue_submit(q, 0, 1, 1, NULL), -ENOENT);
-	assert_int_equal(hes_fair_queue_submit(q, 0, 0, HES_FAIR_MAX_ITEMS, NULL), -EINVAL);
-	assert_int_equal(hes_fair_queue_submit(q, 0, 0, UINT64_MAX, NULL), -EINVAL);
+	assert_int_equal(hes_fair_queue_done(q, 0, 6, NULL), -EINVAL);
+	assert_int_equal(hes_fair_queue_submit(q, 0, HES_FAIR_MAX_ITEMS, NULL), -EINVAL);
+	assert_int_equal(hes_fair_queue_submit(q, 0, UINT64_MAX, NULL), -EINVAL);
 	assert_int_equal(hes_fair_queue_set_phi(q, -0.1, NULL), -EINVAL);
 	assert_int_equal(hes_fair_queue_set_phi(q, NAN, NULL), -EINVAL);
 	after = usage(q, 0);
 	assert_memory_equal(&before, &after, sizeof(before));
 	for (uint32_t i = 1; i <= UINT32_MAX / 2; i *= 2) {
-		assert_int_equal(hes_fair_queue_submit(q, i, 0, 1, NULL), -ENOENT);
+		assert_int_equal(hes_fair_queue_submit(q, i, 1, NULL), -ENOENT);
 		assert_int_equal(hes_fair_queue_charge(q, i, 1, 1, NULL), -ENOENT);
 		assert_int_equal(hes_fair_queue_change(q, i, &good, NULL), -ENOENT);
-		assert_int_equal(hes_fair_queue_stream(q, i, &tenant, NULL), -ENOENT);
 		assert_int_equal(hes_fair_queue_usage(q, i, &after, NULL), -ENOENT);
 		assert_int_equal(hes_fair_queue_remove(q, i, NULL), -ENOENT);
 	}

@@ -166,7 +166,7 @@ static int tenant_add(struct hes_fair_scheduler *s, struct tenant *t,
 
 	if (s->ending)
 		return hes_fail(err, -ECANCELED, "the scheduler ends");
-	rc = hes_fair_queue_add(s->queue, &spec, 1, &t->index, err);
+	rc = hes_fair_queue_add(s->queue, 0, &spec, &t->index, err);
 	if (rc)
 		return rc;
 	if (!scheduler_grow(s, t->index)) {

@@ -153,7 +153,7 @@ static int item_submit(struct item *i, struct hes_err *err)
 
 	if (s->ending || t->leaving)
 		return hes_fail(err, -ECANCELED, "tenant %s leaves the scheduler", t->name);
-	rc = hes_fair_queue_submit(s->queue, t->index, 0, 1, err);
+	rc = hes_fair_queue_submit(s->queue, t->index, 1, err);
 	if (rc)
 		return rc;
 	i->sequence = ++s->sequence;
@@ -247,7 +247,7 @@ static void item_remove(struct item *i, bool queued)
 	s->pending--;
 	if (queued) {
 		s->queued--;
-		hes_fair_queue_done(s->queue, st->tenant->index, 0, 1, NULL);
+		hes_fair_queue_done(s->queue, st->tenant->index, 1, NULL);
 	}
 	stream_update_ready(st);
 	if (st->gone && !st->first)
@@ -285,7 +285,7 @@ void tenant_leave(struct hes_fair_scheduler *s, struct tenant *t)
 {
 	t->leaving = true;
 	s->queued -= t->pending - t->on_way;
-	hes_fair_queue_done(s->queue, t->index, 0, t->pending - t->on_way, NULL);
+	hes_fair_queue_done(s->queue, t->index, t->pending - t->on_way, NULL);
 }
 
 void tenant_cancel(struct hes_fair_scheduler *s, struct tenant *t)
