@@ -2,29 +2,12 @@
  * test_fair.c - slices of an interval: the paper's example and theorems, the fast version against
  * Algorithm 1, limits, the TX2 profiles that the paper's authors published (HES_DATA).
  */
-#include <math.h>
 #include <sys/stat.h>
 
-#include "base/rng.h"
+#include "fair_case.h"
 #include "slices_plain.h"
-#include "heshare/fair.h"
-#include "unit_test.h"
 
-#define MOST                  12 /* tenants of a random case */
 #define assert_near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
-
-enum { TIME, ENERGY, ETF, MIRROR, POLICIES };
-
-struct fair_case {
-	struct hes_fair_request r;
-	struct hes_fair_tenant t[MOST];
-	uint64_t slices[MOST];
-};
-
-static struct hes_fair_tenant backlogged(double power_w)
-{
-	return (struct hes_fair_tenant){ power_w, 1, HES_FAIR_BACKLOGGED };
-}
 
 static void divide(struct fair_case *c)
 {
@@ -39,34 +22,9 @@ static double normalised(const struct fair_case *c, size_t i, uint64_t slice)
 	       c->t[i].weight;
 }
 
-/* Powers, weights and phi are drawn from few values now and then, so that there are ties; sometimes
- * from a wide range. */
-static double draw_number(struct hes_rng *rng, bool coarse)
-{
-	const double wide = hes_rng_below(rng, 4) ? 6 : 24;
-
-	return coarse ? (double)(1 + hes_rng_below(rng, 4)) : exp(wide * (hes_rng_unit(rng) - 0.5));
-}
-
 static void draw_case(struct hes_rng *rng, size_t most_n, uint64_t most_t, struct fair_case *c)
 {
-	bool coarse = hes_rng_below(rng, 2), weights = hes_rng_below(rng, 2),
-	     demands = hes_rng_below(rng, 2);
-
-	c->r = (struct hes_fair_request){
-		.policy = &hes_fair_policies[hes_rng_below(rng, POLICIES)],
-		.n = 1 + hes_rng_below(rng, most_n),
-		.interval = 1 + hes_rng_below(rng, most_t),
-		.tenants = c->t,
-		.phi = coarse ? (double)hes_rng_below(rng, 11) / 10 : hes_rng_unit(rng),
-	};
-	for (size_t i = 0; i < c->r.n; i++) {
-		c->t[i] = backlogged(draw_number(rng, coarse));
-		if (weights)
-			c->t[i].weight = draw_number(rng, coarse);
-		if (demands && hes_rng_below(rng, 3))
-			c->t[i].demand = hes_rng_below(rng, 2 * c->r.interval / c->r.n + 2);
-	}
+	draw_users(rng, most_n, most_t, hes_rng_below(rng, 2), 24, c);
 }
 
 static struct fair_case example(void)
@@ -171,8 +129,8 @@ TEST(the_fast_version_is_equal_to_algorithm_1_for_many_tenants)
 						    1 + hes_rng_below(&rng, MANY) };
 
 		for (size_t i = 0; i < r.n; i++)
-			t[i] = (struct hes_fair_tenant){ equal ? 5 : draw_number(&rng, coarse),
-							 k % 3 ? 1 : draw_number(&rng, coarse),
+			t[i] = (struct hes_fair_tenant){ equal ? 5 : draw_number(&rng, coarse, 24),
+							 k % 3 ? 1 : draw_number(&rng, coarse, 24),
 							 hes_rng_below(&rng, 4)
 								 ? HES_FAIR_BACKLOGGED
 								 : hes_rng_below(&rng, 30) };
@@ -484,22 +442,14 @@ TEST(a_huge_interval_is_divided_to_the_last_quantum)
 
 	hes_rng_seed(&rng, 9);
 	for (int k = 0; k < 2000; k++) {
-		uint64_t sum = 0;
 		struct fair_case c;
 
 		draw_case(&rng, MOST, 100, &c);
-		c.r.interval = HES_FAIR_MAX_INTERVAL - hes_rng_below(&rng, 2);
-		for (size_t i = 0; i < c.r.n; i++) {
-			c.t[i].demand = i % 3 ? HES_FAIR_BACKLOGGED : HES_FAIR_MAX_INTERVAL / 2;
-			if (k % 7 == 0)
-				c.t[i].power_w = i % 2 ? HES_FAIR_MAX_NUMBER : HES_FAIR_MIN_NUMBER;
-			if (k % 14 == 0)
-				c.t[i].weight = i % 2 ? HES_FAIR_MIN_NUMBER : HES_FAIR_MAX_NUMBER;
-		}
-		divide(&c);
+		draw_extremes(&rng, k, &c);
 		for (size_t i = 0; i < c.r.n; i++)
-			sum += c.slices[i];
-		assert_true(sum == c.r.interval || c.r.n == 1);
+			c.t[i].demand = i % 3 ? HES_FAIR_BACKLOGGED : HES_FAIR_MAX_INTERVAL / 2;
+		divide(&c);
+		assert_true(slices_sum(&c) == c.r.interval || c.r.n == 1);
 	}
 }
 

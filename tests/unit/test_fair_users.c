@@ -3,31 +3,10 @@
  * and where they do not hold.
  */
 #include <errno.h>
-#include <math.h>
-#include <string.h>
 
-#include "base/rng.h"
-#include "heshare/fair.h"
-#include "unit_test.h"
+#include "fair_case.h"
 
-#define MOST 12 /* tenants of a random case */
-
-enum { TIME, ENERGY, ETF, MIRROR, POLICIES };
-
-struct users_case {
-	struct hes_fair_request r;
-	struct hes_fair_tenant t[MOST];
-	struct hes_fair_user users[MOST];
-	size_t n_users;
-	uint64_t slices[MOST];
-};
-
-static struct hes_fair_tenant backlogged(double power_w)
-{
-	return (struct hes_fair_tenant){ power_w, 1, HES_FAIR_BACKLOGGED };
-}
-
-static void divide(struct users_case *c)
+static void divide(struct fair_case *c)
 {
 	c->r.tenants = c->t;
 	assert_int_equal(hes_fair_slices_of_users(&c->r, c->users, c->n_users, c->slices, NULL), 0);
@@ -46,7 +25,7 @@ struct user_sums {
 	const uint64_t *slices;
 };
 
-static struct user_sums sums_of(const struct users_case *c, size_t user)
+static struct user_sums sums_of(const struct fair_case *c, size_t user)
 {
 	struct user_sums s = { .own = c->r, .weight = c->users[user].weight };
 	size_t first = 0;
@@ -66,45 +45,19 @@ static struct user_sums sums_of(const struct users_case *c, size_t user)
 	return s;
 }
 
-/* Few values now and then, so that there are ties; else a range. */
-static double draw_number(struct hes_rng *rng, bool coarse, double range)
+static void draw_case(struct hes_rng *rng, uint64_t most_t, bool demands, struct fair_case *c)
 {
-	return coarse ? (double)(1 + hes_rng_below(rng, 4))
-		      : exp(range * (hes_rng_unit(rng) - 0.5));
+	draw_users(rng, MOST, most_t, demands, 20, c);
 }
 
-static void draw_case(struct hes_rng *rng, uint64_t most_t, bool demands, struct users_case *c)
+static struct fair_case example(size_t a, size_t b, size_t c)
 {
-	const bool coarse = hes_rng_below(rng, 2), weights = hes_rng_below(rng, 2);
-	const double range = hes_rng_below(rng, 4) ? 4 : 20;
-	size_t left;
-
-	*c = (struct users_case){ .r = { .policy = &hes_fair_policies[hes_rng_below(rng, POLICIES)],
-					 .n = 1 + hes_rng_below(rng, MOST),
-					 .interval = 1 + hes_rng_below(rng, most_t),
-					 .phi = coarse ? (double)hes_rng_below(rng, 11) / 10
-						       : hes_rng_unit(rng) } };
-	for (size_t i = 0; i < c->r.n; i++) {
-		c->t[i] = backlogged(draw_number(rng, coarse, range));
-		if (weights)
-			c->t[i].weight = draw_number(rng, coarse, range);
-		if (demands && hes_rng_below(rng, 3))
-			c->t[i].demand = hes_rng_below(rng, 2 * c->r.interval / c->r.n + 2);
-	}
-	for (left = c->r.n; left; left -= c->users[c->n_users++].n)
-		c->users[c->n_users] =
-			(struct hes_fair_user){ weights ? draw_number(rng, coarse, range) : 1,
-						1 + hes_rng_below(rng, left) };
-}
-
-static struct users_case example(size_t a, size_t b, size_t c)
-{
-	return (struct users_case){ .r = { &hes_fair_policies[ETF], 30, 0.7, NULL, 3 },
-				    .t = { backlogged(2), backlogged(3), backlogged(8) },
-				    .users = { { 1, a }, { 1, b }, { 1, c } },
-				    .n_users = c   ? 3
-					       : b ? 2
-						   : 1 };
+	return (struct fair_case){ .r = { &hes_fair_policies[ETF], 30, 0.7, NULL, 3 },
+				   .t = { backlogged(2), backlogged(3), backlogged(8) },
+				   .users = { { 1, a }, { 1, b }, { 1, c } },
+				   .n_users = c   ? 3
+					      : b ? 2
+						  : 1 };
 }
 
 /* Section 4.3 of the paper: one user, and one tenant for each user. Tenants of 2 W and 3 W that
@@ -112,7 +65,7 @@ static struct users_case example(size_t a, size_t b, size_t c)
 TEST(slices_of_the_papers_example_are_14_9_7_for_one_user_and_for_three)
 {
 	const uint64_t slices[] = { 14, 9, 7 }, two_users[] = { 12, 8, 10 };
-	struct users_case c = example(3, 0, 0);
+	struct fair_case c = example(3, 0, 0);
 
 	divide(&c);
 	assert_memory_equal(c.slices, slices, sizeof(slices));
@@ -131,7 +84,7 @@ TEST(one_user_or_one_tenant_for_each_is_algorithm_1)
 	hes_rng_seed(&rng, 1);
 	for (int k = 0; k < 4000; k++) {
 		uint64_t plain[MOST];
-		struct users_case c;
+		struct fair_case c;
 
 		draw_case(&rng, k % 10 ? 200 : 100000, true, &c);
 		c.n_users = k % 2 ? 1 : c.r.n;
@@ -152,7 +105,7 @@ TEST(tenants_of_a_user_have_algorithm_1_in_its_slice)
 
 	hes_rng_seed(&rng, 2);
 	for (int k = 0; k < 1000; k++) {
-		struct users_case c;
+		struct fair_case c;
 
 		draw_case(&rng, 2000, k % 2, &c);
 		divide(&c);
@@ -179,7 +132,7 @@ TEST(slices_of_users_are_those_of_their_mean_powers)
 		uint64_t slices[MOST];
 		struct hes_fair_tenant as[MOST];
 		struct hes_fair_request r;
-		struct users_case c;
+		struct fair_case c;
 
 		draw_case(&rng, 1, false, &c);
 		c.r.interval = HES_FAIR_MAX_INTERVAL;
@@ -222,7 +175,7 @@ TEST(slices_of_users_are_pareto_efficient)
 	for (int k = 0; k < 2000; k++) {
 		uint64_t sum = 0;
 		bool met = true;
-		struct users_case c;
+		struct fair_case c;
 
 		draw_case(&rng, 100000, true, &c);
 		divide(&c);
@@ -235,7 +188,7 @@ TEST(slices_of_users_are_pareto_efficient)
 	}
 }
 
-static double guaranteed(const struct users_case *c, double whole, double weight, double weights)
+static double guaranteed(const struct fair_case *c, double whole, double weight, double weights)
 {
 	return floor(c->r.phi * whole * weight / weights * (1 - 1e-13));
 }
@@ -248,7 +201,7 @@ TEST(the_minimum_time_is_guaranteed_in_both_levels)
 	hes_rng_seed(&rng, 5);
 	for (int k = 0; k < 2000; k++) {
 		double weights = 0;
-		struct users_case c;
+		struct fair_case c;
 
 		draw_case(&rng, 100000, true, &c);
 		c.r.policy = &hes_fair_policies[ETF];
@@ -277,10 +230,10 @@ TEST(the_minimum_time_is_guaranteed_in_both_levels)
  * tenant's fair share of the interval is 250 quanta, of which phi are 175. */
 TEST(a_tenant_may_have_less_than_phi_of_its_fair_share_of_the_interval)
 {
-	struct users_case c = { .r = { &hes_fair_policies[ETF], 1000, 0.7, NULL, 3 },
-				.t = { backlogged(1), backlogged(100), backlogged(800) },
-				.users = { { 1, 1 }, { 1, 2 } },
-				.n_users = 2 };
+	struct fair_case c = { .r = { &hes_fair_policies[ETF], 1000, 0.7, NULL, 3 },
+			       .t = { backlogged(1), backlogged(100), backlogged(800) },
+			       .users = { { 1, 1 }, { 1, 2 } },
+			       .n_users = 2 };
 
 	divide(&c);
 	assert_int_equal(c.slices[0], 650);
@@ -296,7 +249,7 @@ TEST(the_smallest_energy_of_a_user_is_maximal_up_to_a_quantum_of_each_tenant)
 	hes_rng_seed(&rng, 6);
 	for (int k = 0; k < 2000; k++) {
 		double weights = 0, least = INFINITY, rounding = 0;
-		struct users_case c;
+		struct fair_case c;
 
 		draw_case(&rng, 100000, false, &c);
 		c.r.policy = &hes_fair_policies[k % 2 ? ENERGY : ETF];
@@ -328,10 +281,10 @@ TEST(the_smallest_energy_of_a_user_is_maximal_up_to_a_quantum_of_each_tenant)
  */
 TEST(in_whole_quanta_the_smallest_energy_of_a_user_may_not_be_maximal)
 {
-	struct users_case c = { .r = { &hes_fair_policies[ENERGY], 3, 0, NULL, 3 },
-				.t = { backlogged(5), backlogged(1), backlogged(2) },
-				.users = { { 1, 2 }, { 1, 1 } },
-				.n_users = 2 };
+	struct fair_case c = { .r = { &hes_fair_policies[ENERGY], 3, 0, NULL, 3 },
+			       .t = { backlogged(5), backlogged(1), backlogged(2) },
+			       .users = { { 1, 2 }, { 1, 1 } },
+			       .n_users = 2 };
 
 	divide(&c);
 	assert_int_equal(c.slices[0] * 100 + c.slices[1] * 10 + c.slices[2], 111);
@@ -346,7 +299,7 @@ TEST(more_names_bring_a_user_no_time)
 
 	hes_rng_seed(&rng, 7);
 	for (int k = 0; k < 2000; k++) {
-		struct users_case c;
+		struct fair_case c;
 		uint64_t had;
 		size_t u;
 
@@ -366,7 +319,7 @@ TEST(more_names_bring_a_user_no_time)
 }
 
 /* Useful quanta of a tenant, whose demand is reported as another one. */
-static uint64_t useful(struct users_case *c, size_t i, uint64_t reported)
+static uint64_t useful(struct fair_case *c, size_t i, uint64_t reported)
 {
 	const uint64_t demand = c->t[i].demand;
 
@@ -384,7 +337,7 @@ TEST(a_false_demand_gains_a_quantum_at_most_among_users)
 
 	hes_rng_seed(&rng, 8);
 	for (int k = 0; k < 2000; k++) {
-		struct users_case c;
+		struct fair_case c;
 		uint64_t had, i, reported;
 
 		draw_case(&rng, 5000, true, &c);
@@ -403,10 +356,10 @@ TEST(a_false_demand_gains_a_quantum_at_most_among_users)
  */
 TEST(a_false_demand_can_gain_among_users)
 {
-	struct users_case c = { .r = { &hes_fair_policies[ETF], 32, 0, NULL, 3 },
-				.t = { backlogged(5), backlogged(1), backlogged(7) },
-				.users = { { 1, 2 }, { 1, 1 } },
-				.n_users = 2 };
+	struct fair_case c = { .r = { &hes_fair_policies[ETF], 32, 0, NULL, 3 },
+			       .t = { backlogged(5), backlogged(1), backlogged(7) },
+			       .users = { { 1, 2 }, { 1, 1 } },
+			       .n_users = 2 };
 
 	c.t[0].demand = 11;
 	c.t[1].demand = 21;
@@ -429,7 +382,7 @@ TEST(a_higher_power_gains_a_quantum_at_most_among_users)
 
 	hes_rng_seed(&rng, 9);
 	for (int k = 0; k < 2000; k++) {
-		struct users_case c;
+		struct fair_case c;
 		uint64_t had, i;
 
 		draw_case(&rng, 5000, false, &c);
@@ -448,27 +401,18 @@ TEST(a_huge_interval_is_divided_to_the_last_quantum_among_users)
 
 	hes_rng_seed(&rng, 10);
 	for (int k = 0; k < 200; k++) {
-		uint64_t sum = 0;
-		struct users_case c;
+		struct fair_case c;
 
 		draw_case(&rng, 1, false, &c);
-		c.r.interval = HES_FAIR_MAX_INTERVAL - hes_rng_below(&rng, 2);
-		for (size_t i = 0; i < c.r.n; i++) {
-			if (k % 7 == 0)
-				c.t[i].power_w = i % 2 ? HES_FAIR_MAX_NUMBER : HES_FAIR_MIN_NUMBER;
-			if (k % 14 == 0)
-				c.t[i].weight = i % 2 ? HES_FAIR_MIN_NUMBER : HES_FAIR_MAX_NUMBER;
-			if (k % 2 && i)
-				c.t[i].demand = HES_FAIR_MAX_INTERVAL / (1 + i);
-		}
+		draw_extremes(&rng, k, &c);
+		for (size_t i = 1; k % 2 && i < c.r.n; i++)
+			c.t[i].demand = HES_FAIR_MAX_INTERVAL / (1 + i);
 		divide(&c);
-		for (size_t i = 0; i < c.r.n; i++)
-			sum += c.slices[i];
-		assert_true(sum == c.r.interval);
+		assert_true(slices_sum(&c) == c.r.interval);
 	}
 }
 
-static void refused(struct users_case *c, const char *text)
+static void refused(struct fair_case *c, const char *text)
 {
 	struct hes_err err;
 
@@ -483,7 +427,7 @@ static void refused(struct users_case *c, const char *text)
 
 TEST(bad_users_are_refused_and_nothing_is_written)
 {
-	struct users_case c = example(2, 1, 0);
+	struct fair_case c = example(2, 1, 0);
 
 	c.users[1].weight = NAN;
 	refused(&c, "user 1: weight nan is outside 1e-06 to 1e+06");
