@@ -10,6 +10,14 @@
 
 #define DIFFERS   0.02 /* of the row's default: a smaller difference is noise */
 #define POWERLESS 0.8  /* of the power limit: a GPU that draws less is not held down by it */
+#define AT_WORK   0.9  /* of the time: an idle GPU lowers its clock by itself */
+#define IDLE      1.2  /* of idle power, which a GPU at work exceeds */
+
+/* Profiles have the mean clock, idle time included. */
+static bool profile_is_of_work(const struct hes_profile *p, const struct hes_gpu_type *g)
+{
+	return p->busy > 0 ? p->busy >= AT_WORK : p->power_mw >= IDLE * g->idle_power_mw;
+}
 
 static uint32_t held_clock_of(const struct hes_profiles *p, const struct hes_gpu_type *g,
 			      uint32_t row_mhz)
@@ -21,7 +29,8 @@ static uint32_t held_clock_of(const struct hes_profiles *p, const struct hes_gpu
 		if (!p->v[i].clock_mhz || strcmp(p->v[i].gpu_type, g->name))
 			continue;
 		most = p->v[i].clock_mhz > most ? p->v[i].clock_mhz : most;
-		free |= p->v[i].power_mw < POWERLESS * g->power_limit_mw;
+		free |= p->v[i].power_mw < POWERLESS * g->power_limit_mw &&
+			profile_is_of_work(&p->v[i], g);
 	}
 	return most > (1 + DIFFERS) * row_mhz || (free && most < (1 - DIFFERS) * row_mhz) ? most
 											  : row_mhz;

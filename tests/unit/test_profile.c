@@ -379,6 +379,26 @@ TEST(the_default_clock_is_the_one_that_was_held_without_a_lock)
 	assert_true(g.n_clocks == 2 && g.clocks_mhz[0] == 300 && g.clocks_mhz[1] == 800);
 }
 
+/* As a job leaves it that uses the GPU for seconds of an hour: no clock could be tried any more. */
+TEST(the_clock_of_an_idle_gpu_is_not_the_default)
+{
+	struct hes_profile v[] = {
+		{ .gpu_type = "T4", .clock_mhz = 300, .power_mw = 10100, .busy = 0.01 },
+		{ .gpu_type = "T4", .clock_mhz = 300, .power_mw = 10000 },
+		{ .gpu_type = "T4", .clock_mhz = 900, .power_mw = 40000, .busy = 0.5 },
+	};
+	struct hes_gpu_type g = { .name = "T4",
+				  .power_limit_mw = 100000,
+				  .idle_power_mw = 10000,
+				  .clock_default_mhz = 1500,
+				  .clocks_mhz = { 300, 900, 1500 },
+				  .n_clocks = 3 };
+
+	hes_profiles_hold(&(struct hes_profiles){ v, 3 }, &g, 1);
+	assert_int_equal(g.clock_default_mhz, 1500);
+	assert_int_equal(g.n_clocks, 3);
+}
+
 TEST(a_clock_that_power_held_down_or_that_hardly_differs_is_not_the_default)
 {
 	assert_int_equal(held(1200, 95000, 1100).clock_default_mhz, 1500); /* at the limit */
