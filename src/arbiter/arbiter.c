@@ -412,42 +412,21 @@ void arbiter_keep(struct arbiter *a, uint64_t now)
 	tenants_keep(&a->tenants);
 }
 
-void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint64_t now)
+void arbiter_report(struct arbiter *a, size_t gpu, const struct arbiter_report *r, uint64_t now)
 {
-	gpu_ready(&a->gpus[gpu], refresh_ns, now);
-	arbiter_settle(a, now);
-}
+	struct gpu *g = &a->gpus[gpu];
 
-void arbiter_gpu_gone(struct arbiter *a, size_t gpu, const char *why, uint64_t now)
-{
-	gpu_gone(&a->gpus[gpu], why);
-	arbiter_settle(a, now);
-}
-
-void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, const struct arbiter_energy *e,
-		    uint64_t now)
-{
-	gpu_energy(&a->gpus[gpu], tag, e, now);
-	arbiter_settle(a, now);
-}
-
-void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why,
-		       uint64_t now)
-{
-	gpu_clock_set(&a->gpus[gpu], tag, rc, why, now);
-	arbiter_settle(a, now);
-}
-
-void arbiter_processes(struct arbiter *a, size_t gpu, const struct arbiter_process *v, size_t n,
-		       uint64_t now)
-{
-	gpu_processes(&a->gpus[gpu], v, n, now);
-}
-
-void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p,
-			   uint64_t now)
-{
-	gpu_account(&a->gpus[gpu], now);
-	tenants_found(&a->tenants, (uint32_t)gpu, p);
+	if (r->kind == REPORT_READY)
+		gpu_ready(g, r->refresh_ns, now);
+	else if (r->kind == REPORT_GONE)
+		gpu_gone(g, r->text);
+	else if (r->kind == REPORT_ENERGY)
+		gpu_energy(g, r->tag, &r->energy, now);
+	else if (r->kind == REPORT_CLOCK)
+		gpu_clock_set(g, r->tag, r->rc, r->text, now);
+	else if (r->kind == REPORT_PROCESSES)
+		gpu_processes(g, r->processes, r->n_processes, now);
+	else if (r->kind == REPORT_PROFILE)
+		gpu_found(g, &r->profile, now);
 	arbiter_settle(a, now);
 }

@@ -39,24 +39,8 @@ bool arbiter_waits_to_write(const struct arbiter *a, uint32_t id);
 /** Run all actions whose time has come. @return when to call again; ARBITER_NEVER */
 uint64_t arbiter_tick(struct arbiter *a, uint64_t now);
 
-/** The GPU's sensors are there. @param refresh_ns  how often the energy counter moves; 0: it has
- * none */
-void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint64_t now);
-/** The GPU or its driver does not answer any more: no clocks and no energy from here on. */
-void arbiter_gpu_gone(struct arbiter *a, size_t gpu, const char *why, uint64_t now);
-/** The energy was read. */
-void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, const struct arbiter_energy *e,
-		    uint64_t now);
-/** @param rc  negative errno: @why says so. -EPERM, -ENOTSUP of the first clock: no more are set on
- * this GPU; others are tried again */
-void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why,
-		       uint64_t now);
-/** @param p  power_w 0: the store has none */
-void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p,
-			   uint64_t now);
-/** All processes that have a context on the GPU; call it about once a second. */
-void arbiter_processes(struct arbiter *a, size_t gpu, const struct arbiter_process *v, size_t n,
-		       uint64_t now);
+/** A GPU's thread reports; list all processes about once a second. */
+void arbiter_report(struct arbiter *a, size_t gpu, const struct arbiter_report *r, uint64_t now);
 /** Give the store all measurements and all that was used since the last call. */
 void arbiter_keep(struct arbiter *a, uint64_t now);
 

@@ -90,6 +90,45 @@ struct arbiter_energy {
 	uint64_t step_ns; /* 0: the counter cannot be believed */
 };
 
+/** What a GPU's thread is to do. */
+struct arbiter_order {
+	enum {
+		ORDER_ENERGY, /* read the counter; answered with @tag */
+		ORDER_CLOCK,  /* set @mhz, 0: as the driver chooses; answered with @tag */
+		ORDER_FIND,   /* look @profile up; answered */
+		ORDER_KEEP,   /* @profile, in the store */
+		ORDER_USAGE,  /* add @usage to the store */
+		ORDER_PROCESSES
+	} kind;
+	uint64_t tag;
+	uint32_t mhz;
+	struct arbiter_profile profile;
+	struct arbiter_usage usage;
+};
+
+/** What it tells. */
+struct arbiter_report {
+	enum {
+		REPORT_READY, /* its sensors are there */
+		REPORT_GONE,  /* its driver does not answer any more: no clocks, no energy */
+		REPORT_ENERGY,
+		REPORT_CLOCK,
+		REPORT_PROFILE,  /* power_w 0: the store has none */
+		REPORT_SENTENCE, /* for people */
+		REPORT_PROCESSES
+	} kind;
+	uint64_t tag;
+	uint64_t refresh_ns; /* how often the energy counter moves; 0: there is none */
+	struct arbiter_energy energy;
+	/* Negative errno: @text says why. -EPERM, -ENOTSUP of the first clock: no more are set on
+	 * this GPU; others are tried again. */
+	int rc;
+	struct arbiter_profile profile;
+	struct arbiter_process *processes; /* [n_processes], all with a context; free() it */
+	size_t n_processes;
+	char text[256];
+};
+
 enum arbiter_note_kind {
 	ARBITER_CONNECTED,
 	ARBITER_DISCONNECTED,
@@ -122,16 +161,9 @@ struct arbiter_out {
 	int (*send)(void *ctx, uint32_t connection, const void *packet, size_t length);
 	/** The arbiter has forgotten the connection: close it. */
 	void (*close)(void *ctx, uint32_t connection);
-	/** Read the energy counter; arbiter_energy() with @tag answers. @return false: it cannot */
-	bool (*read_energy)(void *ctx, size_t gpu, uint64_t tag);
-	/** Set the clock, 0: as the driver chooses; arbiter_clock_set() with @tag answers. @return
-	 * false: it cannot */
-	bool (*set_clock)(void *ctx, size_t gpu, uint64_t tag, uint32_t mhz);
-	/** Look a profile up; arbiter_profile_found() answers. @return false: there is no store */
-	bool (*find_profile)(void *ctx, size_t gpu, const struct arbiter_profile *p);
-	void (*keep_profile)(void *ctx, size_t gpu, const struct arbiter_profile *p);
-	/** Keep it in the store. @return false: there is none, or no room now */
-	bool (*keep_usage)(void *ctx, size_t gpu, const struct arbiter_usage *u);
+	/** Have a GPU's thread do it; arbiter_report() brings what comes of it. @return false: it
+	 * cannot, or there is no store */
+	bool (*order)(void *ctx, size_t gpu, const struct arbiter_order *o);
 	void (*note)(void *ctx, const struct arbiter_note *n);
 };
 

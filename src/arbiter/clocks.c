@@ -60,9 +60,10 @@ static enum clock_end clock_fail(struct gpu_clock *c, int rc, const char *why)
 
 static bool clock_try(struct gpu_clock *c, uint32_t mhz, uint64_t now)
 {
-	uint64_t tag = ++c->serial;
+	const uint64_t tag = ++c->serial;
+	const struct arbiter_order o = { .kind = ORDER_CLOCK, .tag = tag, .mhz = mhz };
 
-	if (!c->out->set_clock(c->out->ctx, c->gpu, tag, mhz))
+	if (!c->out->order(c->out->ctx, c->gpu, &o))
 		return false;
 	c->tag = tag;
 	c->wanted = mhz;

@@ -46,14 +46,14 @@ struct gpu_thread {
 
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
-	struct gpu_order orders[ORDERS];
-	struct gpu_report reports[ROOM];
+	struct arbiter_order orders[ORDERS];
+	struct arbiter_report reports[ROOM];
 	size_t n_orders, first_order, n_reports, first_report;
 	uint64_t busy_ns;
 	bool stopping;
 };
 
-static void thread_report(struct gpu_thread *t, const struct gpu_report *r)
+static void thread_report(struct gpu_thread *t, const struct arbiter_report *r)
 {
 	const uint64_t one = 1;
 
@@ -71,7 +71,7 @@ static void thread_report(struct gpu_thread *t, const struct gpu_report *r)
 
 static void thread_say(struct gpu_thread *t, const char *sentence)
 {
-	struct gpu_report r = { .kind = REPORT_SENTENCE };
+	struct arbiter_report r = { .kind = REPORT_SENTENCE };
 
 	snprintf(r.text, sizeof(r.text), "%.*s", (int)sizeof(r.text) - 1, sentence);
 	thread_report(t, &r);
@@ -215,9 +215,9 @@ static struct hes_tenant_power power_row(const struct gpu_thread *t,
 	return row;
 }
 
-static void order_find(struct gpu_thread *t, const struct gpu_order *o)
+static void order_find(struct gpu_thread *t, const struct arbiter_order *o)
 {
-	struct gpu_report r = { .kind = REPORT_PROFILE, .profile = o->profile };
+	struct arbiter_report r = { .kind = REPORT_PROFILE, .profile = o->profile };
 	struct hes_tenant_power row = power_row(t, &o->profile);
 
 	r.profile.power_w = 0;
@@ -229,7 +229,7 @@ static void order_find(struct gpu_thread *t, const struct gpu_order *o)
 	thread_report(t, &r);
 }
 
-static void order_keep(struct gpu_thread *t, const struct gpu_order *o)
+static void order_keep(struct gpu_thread *t, const struct arbiter_order *o)
 {
 	const struct hes_tenant_power row = power_row(t, &o->profile);
 	struct hes_err err;
@@ -238,7 +238,7 @@ static void order_keep(struct gpu_thread *t, const struct gpu_order *o)
 		thread_say(t, err.msg);
 }
 
-static void order_usage(struct gpu_thread *t, const struct gpu_order *o)
+static void order_usage(struct gpu_thread *t, const struct arbiter_order *o)
 {
 	struct hes_tenant_usage row = { .day_us = hes_wall_us(),
 					.uid = o->usage.uid,
@@ -272,7 +272,7 @@ static void process_find_forks(struct arbiter_process *p)
  * clients' contexts. */
 static void order_processes(struct gpu_thread *t)
 {
-	struct gpu_report r = { .kind = REPORT_PROCESSES };
+	struct arbiter_report r = { .kind = REPORT_PROCESSES };
 
 	if (hes_contexts_look(t->c.devices, t->c.index, NULL, 0, &t->contexts, NULL))
 		return;
@@ -293,9 +293,9 @@ static void order_processes(struct gpu_thread *t)
 		thread_report(t, &r);
 }
 
-static void order_do(struct gpu_thread *t, const struct gpu_order *o)
+static void order_do(struct gpu_thread *t, const struct arbiter_order *o)
 {
-	struct gpu_report r = { .tag = o->tag };
+	struct arbiter_report r = { .tag = o->tag };
 	struct hes_err err = { 0 };
 
 	if (o->kind == ORDER_ENERGY) {
@@ -319,7 +319,7 @@ static void order_do(struct gpu_thread *t, const struct gpu_order *o)
 }
 
 /* @return whether there is an order; false: the thread is to end */
-static bool order_await(struct gpu_thread *t, struct gpu_order *out)
+static bool order_await(struct gpu_thread *t, struct arbiter_order *out)
 {
 	bool is;
 
@@ -341,8 +341,8 @@ static bool order_await(struct gpu_thread *t, struct gpu_order *out)
 static void *thread_run(void *ctx)
 {
 	struct gpu_thread *t = ctx;
-	struct gpu_report ready = { .kind = REPORT_READY };
-	struct gpu_order o;
+	struct arbiter_report ready = { .kind = REPORT_READY };
+	struct arbiter_order o;
 
 	store_open(t);
 	ready.refresh_ns = refresh_find(t);
@@ -388,7 +388,7 @@ int gpu_thread_start(const struct gpu_thread_config *c, struct gpu_thread **out,
 	return 0;
 }
 
-bool gpu_thread_order(struct gpu_thread *t, const struct gpu_order *o)
+bool gpu_thread_order(struct gpu_thread *t, const struct arbiter_order *o)
 {
 	bool room;
 
@@ -401,7 +401,7 @@ bool gpu_thread_order(struct gpu_thread *t, const struct gpu_order *o)
 	return room;
 }
 
-bool gpu_thread_take(struct gpu_thread *t, struct gpu_report *out)
+bool gpu_thread_take(struct gpu_thread *t, struct arbiter_report *out)
 {
 	bool is;
 

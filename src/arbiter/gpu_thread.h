@@ -24,39 +24,6 @@ struct gpu_thread_config {
 	int wake;                 /* eventfd: written to when there is a report */
 };
 
-struct gpu_order {
-	enum {
-		ORDER_ENERGY,
-		ORDER_CLOCK,
-		ORDER_FIND,
-		ORDER_KEEP,
-		ORDER_USAGE,
-		ORDER_PROCESSES
-	} kind;
-	uint64_t tag;
-	uint32_t mhz;
-	struct arbiter_profile profile;
-	struct arbiter_usage usage;
-};
-
-struct gpu_report {
-	enum {
-		REPORT_READY,
-		REPORT_ENERGY,
-		REPORT_CLOCK,
-		REPORT_PROFILE,
-		REPORT_SENTENCE,
-		REPORT_PROCESSES
-	} kind;
-	uint64_t tag, refresh_ns;
-	struct arbiter_energy energy;
-	int rc;
-	struct arbiter_profile profile;
-	struct arbiter_process *processes; /* [n_processes], of REPORT_PROCESSES; free() it */
-	size_t n_processes;
-	char text[256]; /* of REPORT_CLOCK and REPORT_SENTENCE */
-};
-
 /**
  * Claim the GPU until gpu_thread_stop(), and start its thread. Strings of @c must outlive it.
  * @return 0; -EBUSY another program has the GPU; -EACCES, -EIO no guard; -ENOMEM, -EAGAIN
@@ -64,9 +31,9 @@ struct gpu_report {
 int gpu_thread_start(const struct gpu_thread_config *c, struct gpu_thread **out,
 		     struct hes_err *err);
 /** @return false: there are too many orders already */
-bool gpu_thread_order(struct gpu_thread *t, const struct gpu_order *o);
+bool gpu_thread_order(struct gpu_thread *t, const struct arbiter_order *o);
 /** @return whether there was a report */
-bool gpu_thread_take(struct gpu_thread *t, struct gpu_report *out);
+bool gpu_thread_take(struct gpu_thread *t, struct arbiter_report *out);
 /** @return since when the thread has been at one order, monotonic ns; 0: it is not, or still starts
  */
 uint64_t gpu_thread_busy_since(struct gpu_thread *t);

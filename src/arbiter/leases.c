@@ -498,6 +498,12 @@ void gpu_energy(struct gpu *g, uint64_t tag, const struct arbiter_energy *e, uin
 		lease_measured(g, &r, now);
 }
 
+void gpu_found(struct gpu *g, const struct arbiter_profile *p, uint64_t now)
+{
+	gpu_account(g, now);
+	tenants_found(g->tenants, g->index, p);
+}
+
 void gpu_processes(struct gpu *g, const struct arbiter_process *v, size_t n, uint64_t now)
 {
 	gpu_has_outside(g, now);

@@ -30,7 +30,9 @@ void readings_gone(struct readings *r)
 
 static bool counter_read(const struct readings *r, uint64_t tag)
 {
-	return r->refresh_ns && r->out->read_energy(r->out->ctx, r->gpu, tag);
+	const struct arbiter_order o = { .kind = ORDER_ENERGY, .tag = tag };
+
+	return r->refresh_ns && r->out->order(r->out->ctx, r->gpu, &o);
 }
 
 void readings_request(const struct readings *r)

@@ -106,44 +106,14 @@ static void server_close(void *ctx, uint32_t id)
 	s->writes[id] = false;
 }
 
-static bool server_order(struct server *s, size_t gpu, const struct gpu_order *o)
-{
-	return !s->gpus[gpu].gone && gpu_thread_order(s->gpus[gpu].thread, o);
-}
-
-static bool server_read_energy(void *ctx, size_t gpu, uint64_t tag)
-{
-	return server_order(ctx, gpu, &(struct gpu_order){ .kind = ORDER_ENERGY, .tag = tag });
-}
-
-static bool server_set_clock(void *ctx, size_t gpu, uint64_t tag, uint32_t mhz)
-{
-	return server_order(ctx, gpu,
-			    &(struct gpu_order){ .kind = ORDER_CLOCK, .tag = tag, .mhz = mhz });
-}
-
-static bool server_find_profile(void *ctx, size_t gpu, const struct arbiter_profile *p)
+static bool server_order(void *ctx, size_t gpu, const struct arbiter_order *o)
 {
 	const struct server *s = ctx;
+	const bool stores =
+		o->kind == ORDER_FIND || o->kind == ORDER_KEEP || o->kind == ORDER_USAGE;
 
-	return s->c->store &&
-	       server_order(ctx, gpu, &(struct gpu_order){ .kind = ORDER_FIND, .profile = *p });
-}
-
-static void server_keep_profile(void *ctx, size_t gpu, const struct arbiter_profile *p)
-{
-	const struct server *s = ctx;
-
-	if (s->c->store)
-		server_order(ctx, gpu, &(struct gpu_order){ .kind = ORDER_KEEP, .profile = *p });
-}
-
-static bool server_keep_usage(void *ctx, size_t gpu, const struct arbiter_usage *u)
-{
-	struct server *s = ctx;
-
-	return s->c->store &&
-	       server_order(s, gpu, &(struct gpu_order){ .kind = ORDER_USAGE, .usage = *u });
+	return !s->gpus[gpu].gone && (s->c->store || !stores) &&
+	       gpu_thread_order(s->gpus[gpu].thread, o);
 }
 
 static void server_note(void *ctx, const struct arbiter_note *n)
@@ -260,47 +230,35 @@ static void clients_take(struct server *s)
 	}
 }
 
-static void report_take(struct server *s, size_t gpu, const struct gpu_report *r)
-{
-	uint64_t now = hes_monotonic_ns();
-
-	if (r->kind == REPORT_READY)
-		arbiter_gpu_ready(s->a, gpu, r->refresh_ns, now);
-	else if (r->kind == REPORT_ENERGY)
-		arbiter_energy(s->a, gpu, r->tag, &r->energy, now);
-	else if (r->kind == REPORT_CLOCK)
-		arbiter_clock_set(s->a, gpu, r->tag, r->rc, r->text, now);
-	else if (r->kind == REPORT_PROFILE)
-		arbiter_profile_found(s->a, gpu, &r->profile, now);
-	else if (r->kind == REPORT_PROCESSES)
-		arbiter_processes(s->a, gpu, r->processes, r->n_processes, now);
-	else
-		s->c->say(s->c->ctx, gpu, r->text);
-}
-
 static void reports_take(struct server *s)
 {
-	struct gpu_report r;
+	struct arbiter_report r;
 	uint64_t n;
 
 	if (read(s->wake, &n, sizeof(n)) < 0)
 		return;
 	for (size_t i = 0; i < s->c->n_gpus; i++)
 		while (gpu_thread_take(s->gpus[i].thread, &r)) {
-			report_take(s, i, &r);
+			if (r.kind == REPORT_SENTENCE)
+				s->c->say(s->c->ctx, i, r.text);
+			else
+				arbiter_report(s->a, i, &r, hes_monotonic_ns());
 			free(r.processes);
 		}
 }
 
 static void threads_watch(struct server *s, uint64_t now)
 {
+	static const struct arbiter_report gone = { .kind = REPORT_GONE,
+						    .text = "its driver does not answer" };
+
 	for (size_t i = 0; i < s->c->n_gpus; i++) {
 		uint64_t since = s->gpus[i].gone ? 0 : gpu_thread_busy_since(s->gpus[i].thread);
 
 		if (!since || now < since + HUNG_NS)
 			continue;
 		s->gpus[i].gone = true;
-		arbiter_gpu_gone(s->a, i, "its driver does not answer", now);
+		arbiter_report(s->a, i, &gone, now);
 	}
 }
 
@@ -309,7 +267,7 @@ static void processes_request(struct server *s, uint64_t now)
 	if (now < s->look_ns)
 		return;
 	for (size_t i = 0; i < s->c->n_gpus; i++)
-		server_order(s, i, &(struct gpu_order){ .kind = ORDER_PROCESSES });
+		server_order(s, i, &(struct arbiter_order){ .kind = ORDER_PROCESSES });
 	s->look_ns = now + LOOK_NS;
 }
 
@@ -417,15 +375,7 @@ static int descriptors_open(struct server *s, const sigset_t *signals, struct he
 static int server_open(struct server *s, const sigset_t *signals, struct hes_err *err)
 {
 	const struct arbiter_server_config *c = s->c;
-	const struct arbiter_out out = { s,
-					 server_send,
-					 server_close,
-					 server_read_energy,
-					 server_set_clock,
-					 server_find_profile,
-					 server_keep_profile,
-					 server_keep_usage,
-					 server_note };
+	const struct arbiter_out out = { s, server_send, server_close, server_order, server_note };
 	struct arbiter_config arbiter = c->arbiter;
 	int rc;
 

@@ -84,31 +84,32 @@ static uint32_t tenant_clock(const struct tenants *ts, const struct tenant *t)
 	return ts->turns[t->gpu].clock->may ? t->clock_mhz : 0;
 }
 
-static struct arbiter_profile power_key(const struct tenants *ts, const struct tenant *t)
+static struct arbiter_order power_order(const struct tenants *ts, const struct tenant *t, bool keep)
 {
-	struct arbiter_profile p = { .uid = t->uid, .clock_mhz = tenant_clock(ts, t) };
+	struct arbiter_order o = { .kind = keep ? ORDER_KEEP : ORDER_FIND,
+				   .profile = { .uid = t->uid, .clock_mhz = tenant_clock(ts, t) } };
 
-	memcpy(p.tenant, t->name, sizeof(p.tenant));
-	return p;
+	memcpy(o.profile.tenant, t->name, sizeof(o.profile.tenant));
+	return o;
 }
 
 static void power_look_up(struct tenants *ts, struct tenant *t)
 {
-	const struct arbiter_profile p = power_key(ts, t);
+	const struct arbiter_order o = power_order(ts, t, false);
 
-	power_forget(&t->power, ts->out->find_profile(ts->out->ctx, t->gpu, &p));
+	power_forget(&t->power, ts->out->order(ts->out->ctx, t->gpu, &o));
 }
 
 static void power_store(struct tenants *ts, struct tenant *t, double cv, double seconds)
 {
-	struct arbiter_profile p = power_key(ts, t);
+	struct arbiter_order o = power_order(ts, t, true);
 
 	if (!power_keep(&t->power))
 		return;
-	p.power_w = t->power.mean_w;
-	p.cv = cv;
-	p.seconds = seconds;
-	ts->out->keep_profile(ts->out->ctx, t->gpu, &p);
+	o.profile.power_w = t->power.mean_w;
+	o.profile.cv = cv;
+	o.profile.seconds = seconds;
+	ts->out->order(ts->out->ctx, t->gpu, &o);
 }
 
 void tenants_found(struct tenants *ts, uint32_t gpu, const struct arbiter_profile *p)
@@ -152,11 +153,11 @@ void tenant_measured(struct tenants *ts, struct tenant *t, const struct reading 
 
 static void usage_keep(struct tenants *ts, struct tenant *t)
 {
-	struct arbiter_usage u = { .uid = t->uid };
+	struct arbiter_order o = { .kind = ORDER_USAGE, .usage.uid = t->uid };
 
-	memcpy(u.tenant, t->name, sizeof(u.tenant));
-	if (sums_not_kept(&t->sums, &u.seconds, &u.joules) &&
-	    ts->out->keep_usage(ts->out->ctx, t->gpu, &u))
+	memcpy(o.usage.tenant, t->name, sizeof(o.usage.tenant));
+	if (sums_not_kept(&t->sums, &o.usage.seconds, &o.usage.joules) &&
+	    ts->out->order(ts->out->ctx, t->gpu, &o))
 		sums_kept(&t->sums);
 }
 

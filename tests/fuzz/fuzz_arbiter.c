@@ -69,30 +69,8 @@ static void world_close(void *ctx, uint32_t id)
 	w->lease[id] = 0;
 }
 
-static bool world_order(struct world *w, int what, size_t gpu, uint64_t tag)
+static bool world_find(struct world *w, size_t gpu, const struct arbiter_profile *p)
 {
-	if (w->n_tags[what] == QUEUED)
-		return false;
-	w->tag_gpu[what][w->n_tags[what]] = gpu;
-	w->tags[what][w->n_tags[what]++] = tag;
-	return true;
-}
-
-static bool world_read(void *ctx, size_t gpu, uint64_t tag)
-{
-	return world_order(ctx, 0, gpu, tag);
-}
-
-static bool world_clock(void *ctx, size_t gpu, uint64_t tag, uint32_t mhz)
-{
-	(void)mhz;
-	return world_order(ctx, 1, gpu, tag);
-}
-
-static bool world_find(void *ctx, size_t gpu, const struct arbiter_profile *p)
-{
-	struct world *w = ctx;
-
 	if (w->n_requested == QUEUED)
 		return false;
 	w->requested_gpu[w->n_requested] = gpu;
@@ -100,19 +78,24 @@ static bool world_find(void *ctx, size_t gpu, const struct arbiter_profile *p)
 	return true;
 }
 
-static void world_keep(void *ctx, size_t gpu, const struct arbiter_profile *p)
+static bool world_order(void *ctx, size_t gpu, const struct arbiter_order *o)
 {
-	(void)ctx;
-	if (gpu >= GPUS || !(p->power_w > 0))
-		abort();
-}
+	struct world *w = ctx;
+	const int what = o->kind == ORDER_CLOCK;
 
-static bool world_usage(void *ctx, size_t gpu, const struct arbiter_usage *u)
-{
-	(void)ctx;
-	if (gpu >= GPUS || !isfinite(u->joules) || !(u->seconds >= 0))
-		abort();
-	return u->uid != 2;
+	if (o->kind == ORDER_FIND)
+		return world_find(w, gpu, &o->profile);
+	if (o->kind == ORDER_USAGE || o->kind == ORDER_KEEP) {
+		if (gpu >= GPUS || !isfinite(o->usage.joules) || !(o->usage.seconds >= 0) ||
+		    (o->kind == ORDER_KEEP && !(o->profile.power_w > 0)))
+			abort();
+		return o->usage.uid != 2;
+	}
+	if (w->n_tags[what] == QUEUED)
+		return false;
+	w->tag_gpu[what][w->n_tags[what]] = gpu;
+	w->tags[what][w->n_tags[what]++] = o->tag;
+	return true;
 }
 
 static void world_note(void *ctx, const struct arbiter_note *n)
@@ -166,31 +149,34 @@ static void message_step(struct arbiter *a, struct world *w, uint32_t id)
 static void answer_step(struct arbiter *a, struct world *w, unsigned what)
 {
 	static const int rcs[8] = { -EPERM, -EIO };
+	struct arbiter_report r = { .kind = REPORT_SENTENCE, .text = "it failed" };
+	size_t gpu = 0;
 
 	if (what < 2 && w->n_tags[what]) {
-		size_t k = --w->n_tags[what], gpu = w->tag_gpu[what][k];
-
-		if (what == 0) {
-			struct arbiter_energy e = { .joules = (double)take(w, 4) / 10,
-						    .at_ns = w->now - take(w, 2) };
-
-			e.step_j = e.joules;
-			e.step_ns = take(w, 1) & 1 ? 0 : e.at_ns;
-			arbiter_energy(a, gpu, w->tags[0][k], &e, w->now);
+		r.tag = w->tags[what][--w->n_tags[what]];
+		gpu = w->tag_gpu[what][w->n_tags[what]];
+		r.kind = what ? REPORT_CLOCK : REPORT_ENERGY;
+		if (what) {
+			r.rc = rcs[take(w, 1) % 8];
 		} else {
-			arbiter_clock_set(a, gpu, w->tags[1][k], rcs[take(w, 1) % 8], "it failed",
-					  w->now);
+			r.energy.joules = r.energy.step_j = (double)take(w, 4) / 10;
+			r.energy.at_ns = w->now - take(w, 2);
+			r.energy.step_ns = take(w, 1) & 1 ? 0 : r.energy.at_ns;
 		}
 	} else if (what == 2 && w->n_requested) {
-		struct arbiter_profile *p = &w->requested[--w->n_requested];
-
-		p->power_w = (double)take(w, 2) / 10;
-		arbiter_profile_found(a, w->requested_gpu[w->n_requested], p, w->now);
+		r.kind = REPORT_PROFILE;
+		r.profile = w->requested[--w->n_requested];
+		r.profile.power_w = (double)take(w, 2) / 10;
+		gpu = w->requested_gpu[w->n_requested];
 	} else if (what == 3) {
-		arbiter_gpu_ready(a, take(w, 1) % GPUS, take(w, 4), w->now);
+		r.kind = REPORT_READY;
+		gpu = take(w, 1) % GPUS;
+		r.refresh_ns = take(w, 4);
 	} else if (what == 4 && take(w, 1) == 1) {
-		arbiter_gpu_gone(a, take(w, 1) % GPUS, "it does not answer", w->now);
+		r.kind = REPORT_GONE;
+		gpu = take(w, 1) % GPUS;
 	}
+	arbiter_report(a, gpu, &r, w->now);
 }
 
 static void world_step(struct arbiter *a, struct world *w)
@@ -231,9 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	static const struct arbiter_gpu_config gpus[GPUS] = { { .uuid = { 0 }, .name = "a" },
 							      { .uuid = { 1 }, .name = "b" } };
 	struct world w = { .at = data, .end = data + len, .now = 1000000000 };
-	const struct arbiter_out out = { &w,         world_send,  world_close,
-					 world_read, world_clock, world_find,
-					 world_keep, world_usage, world_note };
+	const struct arbiter_out out = { w, world_send, world_close, world_order, world_note };
 	struct arbiter_config c = {
 		.queue = { &hes_fair_policies[2], 0.7, 200, 1000000 },
 		.gpus = gpus,

@@ -124,58 +124,46 @@ static void bench_closed(void *ctx, uint32_t id)
 	b->c[id].closed = true;
 }
 
-static bool bench_read(void *ctx, size_t at, uint64_t tag)
+static bool bench_read(struct bench *b, uint64_t tag)
 {
-	struct bench *b = ctx;
-
-	(void)at;
 	if (b->n_reads == sizeof(b->reads) / sizeof(b->reads[0]))
 		return false;
 	b->reads[b->n_reads++] = tag;
 	return true;
 }
 
-static bool bench_clock(void *ctx, size_t at, uint64_t tag, uint32_t mhz)
+static void bench_clock(struct bench *b, const struct arbiter_order *o)
 {
-	struct bench *b = ctx;
-
-	(void)at;
-	b->clock_tag = tag;
-	b->clock_wanted = mhz;
+	b->clock_tag = o->tag;
+	b->clock_wanted = o->mhz;
 	b->clock_at_ns = b->clock_ns == BENCH_FOREVER ? BENCH_FOREVER : b->now + b->clock_ns;
-	return true;
 }
 
-static bool bench_find(void *ctx, size_t at, const struct arbiter_profile *p)
+static bool bench_usage(struct bench *b, const struct arbiter_usage *u)
 {
-	struct bench *b = ctx;
-
-	(void)at;
-	b->requested[b->n_requested++] = *p;
-	return true;
-}
-
-static void bench_keep(void *ctx, size_t at, const struct arbiter_profile *p)
-{
-	struct bench *b = ctx;
-
-	(void)at;
-	if (b->n_kept < BENCH_CLIENTS)
-		b->kept[b->n_kept++] = *p;
-}
-
-static bool bench_usage(void *ctx, size_t at, const struct arbiter_usage *u)
-{
-	struct bench *b = ctx;
-
-	(void)at;
-	if (b->store_is_full)
-		return false;
-	for (uint32_t i = 0; i < b->n; i++)
+	for (uint32_t i = 0; !b->store_is_full && i < b->n; i++)
 		if (strcmp(b->c[i].tenant, u->tenant) == 0 && b->c[i].uid == u->uid) {
 			b->c[i].kept_s += u->seconds;
 			b->c[i].kept_j += u->joules;
 		}
+	return !b->store_is_full;
+}
+
+static bool bench_order(void *ctx, size_t at, const struct arbiter_order *o)
+{
+	struct bench *b = ctx;
+
+	(void)at;
+	if (o->kind == ORDER_ENERGY)
+		return bench_read(b, o->tag);
+	if (o->kind == ORDER_USAGE)
+		return bench_usage(b, &o->usage);
+	if (o->kind == ORDER_CLOCK)
+		bench_clock(b, o);
+	else if (o->kind == ORDER_FIND)
+		b->requested[b->n_requested++] = o->profile;
+	else if (b->n_kept < BENCH_CLIENTS)
+		b->kept[b->n_kept++] = o->profile;
 	return true;
 }
 
@@ -191,9 +179,7 @@ static void bench_note(void *ctx, const struct arbiter_note *n)
 void bench_open(struct bench *b, const struct arbiter_config *c, uint64_t seed)
 {
 	const struct arbiter_config usual = bench_config();
-	const struct arbiter_out out = { b,          bench_send,  bench_closed,
-					 bench_read, bench_clock, bench_find,
-					 bench_keep, bench_usage, bench_note };
+	const struct arbiter_out out = { b, bench_send, bench_closed, bench_order, bench_note };
 
 	memset(b, 0, sizeof(*b));
 	hes_rng_seed(&b->rng, seed);
@@ -340,36 +326,57 @@ static void bench_read_step(struct bench *b)
 	b->looked_ns = b->now;
 }
 
+void bench_report(struct bench *b, struct arbiter_report r)
+{
+	arbiter_report(b->a, 0, &r, b->now);
+}
+
+void bench_ready(struct bench *b, uint64_t refresh_ns)
+{
+	bench_report(b, (struct arbiter_report){ .kind = REPORT_READY, .refresh_ns = refresh_ns });
+}
+
+void bench_processes(struct bench *b, struct arbiter_process *v, size_t n)
+{
+	bench_report(b, (struct arbiter_report){
+				.kind = REPORT_PROCESSES, .processes = v, .n_processes = n });
+}
+
 static void bench_answer(struct bench *b)
 {
 	while (b->n_requested) {
-		struct arbiter_profile p = b->requested[--b->n_requested];
+		struct arbiter_report r = { .kind = REPORT_PROFILE,
+					    .profile = b->requested[--b->n_requested] };
 
 		for (uint32_t i = 0; i < b->n; i++)
-			if (strcmp(b->c[i].tenant, p.tenant) == 0 &&
-			    b->c[i].clock_mhz == p.clock_mhz)
-				p.power_w = b->c[i].power_w;
-		arbiter_profile_found(b->a, 0, &p, b->now);
+			if (strcmp(b->c[i].tenant, r.profile.tenant) == 0 &&
+			    b->c[i].clock_mhz == r.profile.clock_mhz)
+				r.profile.power_w = b->c[i].power_w;
+		bench_report(b, r);
 	}
 	if (b->now >= b->clock_at_ns) {
+		struct arbiter_report r = { .kind = REPORT_CLOCK, .tag = b->clock_tag };
+
 		b->clock_at_ns = BENCH_FOREVER;
 		if (b->clock_fails > 0) {
 			b->clock_fails--;
-			arbiter_clock_set(b->a, 0, b->clock_tag, b->clock_rc, "it failed", b->now);
+			r.rc = b->clock_rc;
+			strcpy(r.text, "it failed");
+			bench_report(b, r);
 			return;
 		}
 		b->clock_mhz = b->clock_wanted;
 		b->clocks_set++;
-		arbiter_clock_set(b->a, 0, b->clock_tag, 0, "", b->now);
+		bench_report(b, r);
 	}
 	while (b->n_reads) {
 		uint64_t tag = b->reads[--b->n_reads];
 
 		bench_read_step(b);
-		arbiter_energy(
-			b->a, 0, tag,
-			&(struct arbiter_energy){ b->shown_j, b->now, b->step_j, b->step_ns },
-			b->now);
+		bench_report(b, (struct arbiter_report){
+					.kind = REPORT_ENERGY,
+					.tag = tag,
+					.energy = { b->shown_j, b->now, b->step_j, b->step_ns } });
 	}
 }
 

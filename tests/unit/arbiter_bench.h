@@ -102,5 +102,9 @@ void bench_status(struct bench *b);
 const struct fair_tenant_row *bench_row(const struct bench *b, const char *tenant);
 /** Set phi (NaN: not) or the weight of a tenant, as a user. @return the answer's code */
 int bench_set(struct bench *b, uint32_t uid, double phi, const char *tenant, double weight);
+/** The GPU's thread reports. */
+void bench_report(struct bench *b, struct arbiter_report r);
+void bench_ready(struct bench *b, uint64_t refresh_ns);
+void bench_processes(struct bench *b, struct arbiter_process *v, size_t n);
 
 #endif

@@ -658,7 +658,7 @@ TEST(random_histories_keep_one_lease_at_a_time)
 		bench_open(&b, &c, 1000 + k);
 		b.refresh_ns = 20 * BENCH_MS;
 		b.clock_ns = hes_rng_below(&b.rng, 4 * BENCH_MS);
-		arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+		bench_ready(&b, b.refresh_ns);
 		for (uint32_t i = 0; i < 20; i++) {
 			char name[8];
 			struct bench_client *t;

@@ -11,7 +11,7 @@ static struct bench b;
 static void open_slow(uint64_t seed)
 {
 	bench_open(&b, NULL, seed);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
+	bench_ready(&b, 0);
 	bench_add(&b, "slow", 1, 100);
 	b.c[0].clock_mhz = 600;
 }

@@ -239,7 +239,7 @@ TEST(orders_of_a_gpu_are_bounded_and_answered_in_turn)
 	const struct timespec nap = { .tv_nsec = 1000000 };
 	struct gpu_thread_config c = { .guard = guarded_argv };
 	struct gpu_thread *t;
-	struct gpu_report r;
+	struct arbiter_report r;
 	struct world w;
 	uint64_t ordered = 0, answered = 0;
 
@@ -250,7 +250,7 @@ TEST(orders_of_a_gpu_are_bounded_and_answered_in_turn)
 	assert_int_equal(hes_device_info(w.devices, 0, &c.info, NULL), 0);
 	assert_int_equal(gpu_thread_start(&c, &t, NULL), 0);
 	while (ordered < 5000 &&
-	       gpu_thread_order(t, &(struct gpu_order){ .kind = ORDER_ENERGY, .tag = ordered }))
+	       gpu_thread_order(t, &(struct arbiter_order){ .kind = ORDER_ENERGY, .tag = ordered }))
 		ordered++;
 	assert_true(ordered >= 64 && ordered < 5000);
 	while (answered < ordered) {

@@ -22,7 +22,7 @@ TEST(powers_are_measured_in_charged_turns)
 	c.profile_ns = 5 * BENCH_SECOND;
 	bench_open(&b, &c, 14);
 	b.refresh_ns = 100 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_ready(&b, b.refresh_ns);
 	bench_add(&b, "small", 1, 0);
 	bench_add(&b, "large", 1, 0);
 	b.c[0].draws_w = 100;
@@ -62,7 +62,7 @@ TEST(newcomers_are_measured_while_others_have_their_turns)
 		bench_open(&b, &c, k);
 		b.refresh_ns = refresh;
 		b.switch_ns = hes_rng_below(&b.rng, BENCH_MS / 2);
-		arbiter_gpu_ready(b.a, 0, refresh, b.now);
+		bench_ready(&b, refresh);
 		bench_add(&b, "runs", 1, 200);
 		for (uint32_t i = 1; i <= n; i++) {
 			char name[8];
@@ -102,7 +102,7 @@ TEST(a_tenant_that_the_store_knows_has_no_long_turn)
 	c.profile_ns = 5 * BENCH_SECOND;
 	bench_open(&b, &c, 14);
 	b.refresh_ns = 100 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_ready(&b, b.refresh_ns);
 	bench_add(&b, "runs", 1, 100);
 	bench_add(&b, "known", 1, 300);
 	b.c[1].comes_ns = b.now + BENCH_SECOND;
@@ -125,7 +125,7 @@ TEST(a_user_gains_nothing_by_new_names_that_are_measured)
 	c.profile_ns = 5 * BENCH_SECOND;
 	bench_open(&b, &c, 9);
 	b.refresh_ns = 100 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_ready(&b, b.refresh_ns);
 	bench_add(&b, "honest", 1, 200);
 	for (uint32_t i = 0; i < 60; i++) {
 		char name[16];
@@ -152,7 +152,7 @@ TEST(long_leases_are_measured_by_the_counter)
 
 	bench_open(&b, NULL, 15);
 	b.refresh_ns = 20 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_ready(&b, b.refresh_ns);
 	bench_add(&b, "one", 1, 150);
 	b.c[0].draws_w = 220;
 	bench_run(&b, 20 * BENCH_SECOND);
@@ -177,13 +177,13 @@ TEST(a_gpu_whose_driver_hangs_is_still_shared)
 	c.profile_ns = 5 * BENCH_SECOND;
 	bench_open(&b, &c, 18);
 	b.refresh_ns = 100 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_ready(&b, b.refresh_ns);
 	bench_add(&b, "small", 1, 100);
 	bench_add(&b, "large", 1, 200);
 	b.c[0].clock_mhz = 600;
 	bench_run(&b, 3 * BENCH_SECOND);
-	arbiter_gpu_gone(b.a, 0, "no answer", b.now);
-	arbiter_gpu_gone(b.a, 0, "no answer", b.now);
+	bench_report(&b, (struct arbiter_report){ .kind = REPORT_GONE, .text = "no answer" });
+	bench_report(&b, (struct arbiter_report){ .kind = REPORT_GONE, .text = "no answer" });
 	assert_int_equal(b.notes[ARBITER_GPU_GONE], 1);
 	bench_take_used(&b, 0);
 	bench_take_used(&b, 1);
@@ -198,7 +198,7 @@ TEST(a_gpu_whose_driver_hangs_is_still_shared)
  * joules, and nobody knows what is fair. */
 TEST(work_outside_of_leases_is_seen_and_not_charged)
 {
-	const struct arbiter_process outside[] = {
+	struct arbiter_process outside[] = {
 		{ .id = { 1, 1 }, .uid = 7, .name = "a\033name" },
 		{ .id = { 100, 50 }, .name = "tenant" },
 		{ .id = { 7, 60 },
@@ -210,17 +210,17 @@ TEST(work_outside_of_leases_is_seen_and_not_charged)
 
 	bench_open(&b, NULL, 14);
 	bench_add(&b, "a", 1, 200);
-	arbiter_gpu_ready(b.a, 0, 20 * BENCH_MS, b.now);
+	bench_ready(&b, 20 * BENCH_MS);
 	b.refresh_ns = 20 * BENCH_MS;
 	b.c[0].draws_w = 200;
 	bench_run(&b, 5 * BENCH_SECOND);
 	bench_status(&b);
 	assert_true(b.gpu.fairness_system == 1 && b.gpu.total_system == 1);
 	had_j = bench_row(&b, "a")->energy_j;
-	arbiter_processes(b.a, 0, outside, 3, b.now);
+	bench_processes(&b, outside, 3);
 	bench_status(&b);
 	assert_int_equal(b.n_outside, 0);
-	arbiter_processes(b.a, 0, outside, 3, b.now);
+	bench_processes(&b, outside, 3);
 	b.idle_w += 100;
 	bench_run(&b, 5 * BENCH_SECOND);
 	bench_status(&b);
@@ -232,7 +232,7 @@ TEST(work_outside_of_leases_is_seen_and_not_charged)
 	print_message("# %.1f W while another process draws 100 W\n", had_j / 5);
 	assert_true(fabs(had_j / 5 / bench_row(&b, "a")->power_w - 1) < 0.03);
 	assert_true(had_j / 5 < 270);
-	arbiter_processes(b.a, 0, NULL, 0, b.now);
+	bench_processes(&b, NULL, 0);
 	bench_run(&b, 5 * BENCH_SECOND);
 	bench_status(&b);
 	assert_int_equal(b.n_outside, 0);
@@ -243,13 +243,13 @@ TEST(work_outside_of_leases_is_seen_and_not_charged)
 /* Its connection is open still: a process that it was forked from has it. */
 TEST(a_new_process_with_the_pid_of_a_tenant_that_is_gone_is_not_held)
 {
-	const struct arbiter_process reused = { .id = { 100, 90 }, .name = "other" };
+	struct arbiter_process reused = { .id = { 100, 90 }, .name = "other" };
 
 	bench_open(&b, NULL, 14);
 	bench_add(&b, "a", 1, 200);
 	bench_run(&b, BENCH_SECOND);
-	arbiter_processes(b.a, 0, &reused, 1, b.now);
-	arbiter_processes(b.a, 0, &reused, 1, b.now);
+	bench_processes(&b, &reused, 1);
+	bench_processes(&b, &reused, 1);
 	bench_status(&b);
 	assert_int_equal(b.n_outside, 1);
 	bench_close(&b);
@@ -259,19 +259,19 @@ TEST(a_new_process_with_the_pid_of_a_tenant_that_is_gone_is_not_held)
  * gone. */
 TEST(nobody_is_measured_while_a_process_is_not_held)
 {
-	const struct arbiter_process outside = { .id = { 1, 1 } };
+	struct arbiter_process outside = { .id = { 1, 1 } };
 	struct arbiter_config c = bench_config();
 
 	c.queue.policy = hes_fair_policy_find("time", NULL);
 	c.profile_ns = 5 * BENCH_SECOND;
 	bench_open(&b, &c, 14);
 	b.refresh_ns = 100 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_ready(&b, b.refresh_ns);
 	bench_add(&b, "runs", 1, 200);
 	bench_add(&b, "new", 1, 0);
 	b.c[1].draws_w = 300;
-	arbiter_processes(b.a, 0, &outside, 1, b.now);
-	arbiter_processes(b.a, 0, &outside, 1, b.now);
+	bench_processes(&b, &outside, 1);
+	bench_processes(&b, &outside, 1);
 	for (int i = 0; i < 2000; i++) {
 		bench_run(&b, 10 * BENCH_MS);
 		assert_true(b.c[1].slice_ns <= 100 * BENCH_MS);
@@ -279,7 +279,7 @@ TEST(nobody_is_measured_while_a_process_is_not_held)
 	bench_status(&b);
 	assert_int_equal(bench_row(&b, "new")->power_source, FAIR_POWER_ASSUMED);
 	assert_true(fabs((double)bench_take_used(&b, 0) - 10e9) < 0.2e9);
-	arbiter_processes(b.a, 0, NULL, 0, b.now);
+	bench_processes(&b, NULL, 0);
 	bench_run(&b, 20 * BENCH_SECOND);
 	bench_status(&b);
 	assert_true(fabs(bench_row(&b, "new")->power_w / 300 - 1) < 0.03);
@@ -298,7 +298,7 @@ TEST(a_loan_is_paid_back_by_what_short_turns_use)
 	c.profile_ns = 5 * BENCH_SECOND;
 	bench_open(&b, &c, 14);
 	b.refresh_ns = 100 * BENCH_MS;
-	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
+	bench_ready(&b, b.refresh_ns);
 	bench_add(&b, "runs", 1, 200);
 	bench_add(&b, "new", 1, 0);
 	b.c[1].draws_w = 200;
