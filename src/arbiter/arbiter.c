@@ -36,7 +36,7 @@ static void connection_close(struct arbiter *a, uint32_t id, uint64_t now)
 		tenant_leave(&a->tenants, c, now);
 		gpu_rest_clock(g, now);
 	}
-	user_disconnect(&a->users, c->uid, now);
+	user_of(&a->users, c->uid, now)->n--;
 	connection_shut(&a->connections, id);
 }
 
@@ -73,13 +73,15 @@ int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, const struct h
 {
 	union fair_message m;
 	struct hes_err err;
+	struct user *u;
 	size_t length;
 
 	if (id >= a->c.connections || a->connections.v[id].used)
 		return -EINVAL;
-	if (!room_check(a, uid, a->connections.used, user_connections(&a->users, uid, now),
+	u = user_of(&a->users, uid, now);
+	if (!room_check(a, uid, a->connections.used, u ? u->n : UINT32_MAX,
 			user_is_trusted(&a->users, uid), &err)) {
-		user_connect(&a->users, uid, now);
+		u->n++;
 		connection_open(&a->connections, id, uid, of, now);
 		return 0;
 	}
@@ -256,12 +258,17 @@ static void gpus_set_phi(struct arbiter *a, uint32_t gpu, double phi, uint64_t n
 static int set_user_weight(struct arbiter *a, const struct fair_set *s, uint64_t now,
 			   struct hes_err *err)
 {
+	struct user *u;
+
 	if (s->uid == FAIR_ANY_USER)
 		return hes_fail(err, -EINVAL, "a weight, but no tenant and no user");
 	if (weight_check(s->weight, err))
 		return -EINVAL;
-	if (user_set_weight(&a->users, s->uid, s->weight, now))
+	u = user_of(&a->users, s->uid, now);
+	if (!u)
 		return hes_fail(err, -ENOMEM, "the arbiter has no room for another user");
+	u->weight = s->weight;
+	u->weight_set = true;
 	for (uint32_t i = 0; i < a->c.n_gpus; i++) {
 		gpu_account(&a->gpus[i], now);
 		tenants_set_user(&a->tenants, i, s->uid, s->weight);

@@ -235,13 +235,14 @@ static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint
 			const struct fair_hello *h, uint64_t now)
 {
 	struct turns *u = &ts->turns[gpu];
+	const struct user *user = user_of(ts->users, uid, now);
 	struct hes_fair_tenant spec;
 	int rc;
 
 	*t = (struct tenant){ .uid = uid,
 			      .gpu = gpu,
 			      .weight = h->weight,
-			      .user_weight = user_weight(ts->users, uid, now),
+			      .user_weight = user ? user->weight : 1,
 			      .clock_mhz = h->clock_mhz,
 			      .came = ++ts->serial,
 			      .came_ns = now,

@@ -9,8 +9,12 @@
 int users_create(struct users *us, const struct arbiter_config *c, uint32_t n)
 {
 	*us = (struct users){ c, calloc(n, sizeof(*us->v)), n };
-	for (size_t i = 0; us->v && i < c->n_user_weights; i++)
-		user_set_weight(us, c->user_weights[i].uid, c->user_weights[i].weight, 0);
+	for (size_t i = 0; us->v && i < c->n_user_weights; i++) {
+		struct user *u = user_of(us, c->user_weights[i].uid, 0);
+
+		u->weight = c->user_weights[i].weight;
+		u->weight_set = true;
+	}
 	return us->v ? 0 : -ENOMEM;
 }
 
@@ -25,7 +29,7 @@ bool user_is_trusted(const struct users *us, uint32_t uid)
 }
 
 /* Best take the place of a user without connections that was seen longest ago. */
-static struct user *user_find(struct users *us, uint32_t uid, uint64_t now)
+struct user *user_of(struct users *us, uint32_t uid, uint64_t now)
 {
 	struct user *place = NULL;
 
@@ -43,45 +47,4 @@ static struct user *user_find(struct users *us, uint32_t uid, uint64_t now)
 	if (place)
 		*place = (struct user){ .used = true, .uid = uid, .weight = 1, .seen_ns = now };
 	return place;
-}
-
-uint32_t user_connections(struct users *us, uint32_t uid, uint64_t now)
-{
-	const struct user *u = user_find(us, uid, now);
-
-	return u ? u->n : UINT32_MAX;
-}
-
-double user_weight(struct users *us, uint32_t uid, uint64_t now)
-{
-	const struct user *u = user_find(us, uid, now);
-
-	return u ? u->weight : 1;
-}
-
-int user_set_weight(struct users *us, uint32_t uid, double weight, uint64_t now)
-{
-	struct user *u = user_find(us, uid, now);
-
-	if (!u)
-		return -ENOMEM;
-	u->weight = weight;
-	u->weight_set = true;
-	return 0;
-}
-
-void user_connect(struct users *us, uint32_t uid, uint64_t now)
-{
-	struct user *u = user_find(us, uid, now);
-
-	if (u)
-		u->n++;
-}
-
-void user_disconnect(struct users *us, uint32_t uid, uint64_t now)
-{
-	struct user *u = user_find(us, uid, now);
-
-	if (u && u->n)
-		u->n--;
 }

@@ -217,7 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	static const struct arbiter_gpu_config gpus[GPUS] = { { .uuid = { 0 }, .name = "a" },
 							      { .uuid = { 1 }, .name = "b" } };
 	struct world w = { .at = data, .end = data + len, .now = 1000000000 };
-	const struct arbiter_out out = { w, world_send, world_close, world_order, world_note };
+	const struct arbiter_out out = { &w, world_send, world_close, world_order, world_note };
 	struct arbiter_config c = {
 		.queue = { &hes_fair_policies[2], 0.7, 200, 1000000 },
 		.gpus = gpus,
