@@ -150,7 +150,6 @@ HEADERS = {
     "store.h": "store",
     "tenant_power.h": "store",
     "tenant_usage.h": "store",
-    "drift.h": "predict",
     "draw.h": "model",
     "trace.h": "trace",
     "model.h": "model",

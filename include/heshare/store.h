@@ -1,6 +1,5 @@
 /*
- * store.h - the store: profiles, samples and points with their origins, and
- * predictions of samples that a predictor had not learnt from.
+ * store.h - the store: profiles, samples and points with their origins.
  *
  * One SQLite file in WAL mode (docs/store.md). A call that adds or removes is one transaction: when
  * it returns 0 its rows are on the disk, and when it fails the store is as it was. Exception: if
@@ -54,31 +53,14 @@ void hes_store_close(struct hes_store *s);
 /** Name of its file. */
 const char *hes_store_path(const struct hes_store *s);
 
-/** A prediction of one sample; iteration_us 0: none was made. */
-struct hes_forecast {
-	double iteration_us;
-	uint32_t power_mw;
-};
-
-/** A predictor, identified by the content of its file. */
-struct hes_store_predictor {
-	uint32_t crc;     /* hes_predictor_checksum() */
-	uint32_t rows;    /* samples it was fitted on */
-	int64_t at_us;    /* when the store first had it, us since 1970 UTC */
-	const char *name; /* of its file */
-};
-
 /** Rows that are added together. */
 struct hes_delivery {
 	enum hes_source source;
 	int64_t at_us;    /* when they were measured or drawn, us since 1970 UTC */
 	const char *name; /* file or command; cut after HES_STORE_ORIGIN_NAME - 1 bytes */
-	const struct hes_profiles *profiles;         /* may be NULL */
-	const struct hes_samples *samples;           /* may be NULL */
-	const struct hes_store_predictor *predictor; /* may be NULL; that of the forecasts */
-	const struct hes_forecast
-		*forecasts;              /* one for each sample, made before any training on it */
-	const struct hes_points *points; /* may be NULL */
+	const struct hes_profiles *profiles; /* may be NULL */
+	const struct hes_samples *samples;   /* may be NULL */
+	const struct hes_points *points;     /* may be NULL */
 	int64_t into; /* number of an earlier delivery to add to; 0: a new delivery */
 	const struct hes_points *replaced; /* rows of that delivery that the points replace; may be
 					      NULL */
@@ -89,8 +71,7 @@ struct hes_delivered {
 	size_t profiles_new, profiles_known; /* known: the store had a row with the same values */
 	size_t samples_new, samples_known;
 	size_t points_new, points_known;
-	size_t forecasts; /* stored: those of new samples */
-	int64_t origin;   /* number of this delivery; 0 when nothing was new */
+	int64_t origin; /* number of this delivery; 0 when nothing was new */
 };
 
 /**
@@ -102,7 +83,7 @@ struct hes_delivered {
 int hes_store_add(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
 		  struct hes_err *err);
 
-/** Remove the rows of a delivery and their forecasts. @return 0; -ENOENT no such origin */
+/** Remove the rows of a delivery. @return 0; -ENOENT no such origin */
 int hes_store_forget(struct hes_store *s, int64_t origin, struct hes_err *err);
 
 /** Which rows to read. */
@@ -169,15 +150,6 @@ struct hes_store_profiling {
 int hes_store_profiling(struct hes_store *s, const struct hes_jobs *jobs,
 			struct hes_store_profiling *out, struct hes_err *err);
 
-/**
- * Store a predictor's predictions of samples that were held back from its training. Its later
- * errors are compared with its errors on these. Samples that are no longer in the store and samples
- * without a prediction are skipped.
- */
-int hes_store_keep_validation(struct hes_store *s, const struct hes_store_predictor *p,
-			      const struct hes_samples *held_back,
-			      const struct hes_forecast *forecasts, struct hes_err *err);
-
 /** A hash of the samples that are not modelled. */
 int hes_store_mark(struct hes_store *s, uint64_t *out, struct hes_err *err);
 
@@ -211,34 +183,5 @@ int hes_store_may_hold(struct hes_store *s, const char *workload, bool *out, str
 /** Remove the sets of a workload, and whether it may be held. @return 0; -ENOENT there is neither
  */
 int hes_store_forget_sets(struct hes_store *s, const char *workload, struct hes_err *err);
-
-/** A predictor that the store has forecasts of. */
-struct hes_store_forecaster {
-	uint32_t crc, rows;
-	int64_t at_us;
-	char name[HES_STORE_ORIGIN_NAME];
-	uint32_t held_back,
-		fresh; /* forecasts of rows held back from training, and of rows that came later */
-};
-
-/** First those with the latest fresh forecasts, then the latest predictors. */
-int hes_store_forecasters(struct hes_store *s, struct hes_store_forecaster **out, size_t *out_n,
-			  struct hes_err *err);
-
-/** The error of a forecast. */
-struct hes_store_miss {
-	char gpu_type[HES_NAME_MAX];
-	bool fresh; /* of a row that was added after training; false: held back from training */
-	double time, power; /* |measured - predicted| / measured */
-};
-
-/**
- * Errors of a predictor's forecasts: first of rows held back, from any source, then of fresh rows,
- * latest first.
- * @param with_modelled  include fresh forecasts of modelled samples
- * @return 0; -ENOENT the store has none of this predictor
- */
-int hes_store_misses(struct hes_store *s, uint32_t crc, bool with_modelled,
-		     struct hes_store_miss **out, size_t *out_n, struct hes_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * known_store.c - find and open the store, and make forecasts for it; see known_store.h.
+ * known_store.c - find and open the store; see known_store.h.
  */
 #include "app/known_store.h"
 
@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/trust.h"
 
@@ -85,51 +84,4 @@ int app_store_check_trust(const struct hes_store *s, const char *user, struct he
 		rc = rc == -ENOENT ? 0 : rc;
 	}
 	return rc ? rc : hes_trust_check(dirname(real), uid, NULL, err);
-}
-
-int app_store_predictor(const char *path, const struct hes_predictor *p,
-			struct hes_store_predictor *out, struct hes_err *err)
-{
-	uint32_t crc;
-	int rc = hes_predictor_checksum(p, &crc, err);
-
-	if (rc)
-		return rc;
-	*out = (struct hes_store_predictor){
-		.crc = crc,
-		.rows = hes_predictor_about(p)->rows,
-		.at_us = hes_wall_us(),
-		.name = path,
-	};
-	return 0;
-}
-
-int app_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c,
-		  const struct hes_samples *s, struct hes_forecast **out, struct hes_err *err)
-{
-	struct hes_forecast *v = calloc(s->n + 1, sizeof(*v));
-	struct hes_estimate *forecasts = calloc(s->n + 1, sizeof(*forecasts));
-	struct hes_samples known = { .v = calloc(s->n + 1, sizeof(*known.v)), .known = s->known };
-	int rc = v && forecasts && known.v
-			 ? 0
-			 : hes_fail(err, -ENOMEM, "out of memory for %zu predictions", s->n);
-
-	for (size_t i = 0; i < s->n && !rc; i++)
-		if (hes_predictor_knows(p, s->v[i].task.gpu_type))
-			known.v[known.n++] = s->v[i];
-	if (!rc)
-		rc = hes_predict_samples(p, &known, c, forecasts, err);
-	for (size_t i = 0, at = 0; i < s->n && !rc; i++)
-		if (hes_predictor_knows(p, s->v[i].task.gpu_type)) {
-			v[i] = (struct hes_forecast){ forecasts[at].iteration_us,
-						      forecasts[at].power_mw };
-			at++;
-		}
-	hes_samples_free(&known);
-	free(forecasts);
-	if (rc)
-		free(v);
-	else
-		*out = v;
-	return rc;
 }

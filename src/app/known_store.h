@@ -1,5 +1,5 @@
 /*
- * known_store.h - find and open the store, and make forecasts for it.
+ * known_store.h - find and open the store.
  */
 #ifndef HES_APP_KNOWN_STORE_H
 #define HES_APP_KNOWN_STORE_H
@@ -21,14 +21,5 @@ int app_store_open(const struct app *app, const char *path, enum hes_store_mode 
  * @return 0; -EPERM others can; -errno
  */
 int app_store_check_trust(const struct hes_store *s, const char *user, struct hes_err *err);
-
-/** The predictor @p, with its file @path, as the store describes it; @out keeps @path. */
-int app_store_predictor(const char *path, const struct hes_predictor *p,
-			struct hes_store_predictor *out, struct hes_err *err);
-
-/** Forecasts of @p for each sample, except those of GPU types that it does not know. free() @out.
- */
-int app_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c,
-		  const struct hes_samples *s, struct hes_forecast **out, struct hes_err *err);
 
 #endif

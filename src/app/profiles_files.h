@@ -31,8 +31,8 @@ void import_files_free(struct import_files *f);
 
 struct import_request {
 	const struct app *app;
-	const char *store, *catalogue, *predictor; /* files; NULL: the usual, none, none */
-	int wait_ms;                               /* for other programs that write */
+	const char *store, *catalogue; /* files; NULL: the usual, none */
+	int wait_ms;                   /* for other programs that write */
 	enum hes_source source;
 	int64_t at_us; /* of the measurement */
 	/* Called when a file or folder is on the disk; NULL: never. */

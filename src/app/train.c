@@ -331,33 +331,6 @@ static int store_load(const struct train_request *q, struct app_rows *out, struc
 	return rc;
 }
 
-/* Let the store keep what is said of samples held back; later errors are compared with that
- * (profiles_drift.c). */
-static int store_keep(const struct train_request *q, const struct train_result *r,
-		      struct hes_err *err)
-{
-	const struct hes_samples *held_back = &r->test;
-	const struct hes_predictor *p = r->predictor;
-	struct hes_forecast *forecasts = calloc(held_back->n + 1, sizeof(*forecasts));
-	struct hes_store_predictor about;
-	struct hes_store *s = NULL;
-	int rc = forecasts ? app_store_predictor(q->out, p, &about, err)
-			   : hes_fail(err, -ENOMEM, "out of memory for %zu predictions",
-				      held_back->n);
-
-	for (size_t i = 0; i < held_back->n && !rc; i++)
-		if (hes_predictor_knows(p, held_back->v[i].task.gpu_type))
-			forecasts[i] = (struct hes_forecast){ r->said[i].iteration_us,
-							      r->said[i].power_mw };
-	if (!rc)
-		rc = app_store_open(q->app, q->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &s, err);
-	if (!rc)
-		rc = hes_store_keep_validation(s, &about, held_back, forecasts, err);
-	hes_store_close(s);
-	free(forecasts);
-	return rc;
-}
-
 /* Names of co-runners predict better than sums, but only with their profiles. */
 static void note_unprofiled(const struct train_request *q, const struct hes_samples *s)
 {
@@ -401,13 +374,6 @@ static int train_all(struct job *j, struct hes_err *err)
 		rc = leave_each_out(j, TRAIN_TYPES, err);
 	if (!rc && q->out)
 		rc = hes_predictor_save(q->out, r->predictor, err);
-	if (!rc && q->out && !q->samples) {
-		rc = store_keep(q, r, err);
-		if (rc)
-			hes_fail_in(err,
-				    "%s is written and can be used, but its validation is not kept",
-				    q->out);
-	}
 	return rc;
 }
 

@@ -55,8 +55,7 @@ struct train_result {
 	struct train_left_out left_out[TRAIN_LEFT_OUT];
 };
 
-/** Train, test, and write what the request names. The store keeps what is said of samples that were
- * held back. @return 0 or a negative errno */
+/** Train, test, and write what the request names. @return 0 or a negative errno */
 int train_run(const struct train_request *q, struct train_result *out, struct hes_err *err);
 void train_free(struct train_result *r);
 

@@ -1,7 +1,7 @@
 /*
  * deliver.c - add and remove rows; see heshare/store.h.
  *
- * A delivery is one transaction: its origin, its rows, and forecasts of its samples. A delivery
+ * A delivery is one transaction: its origin and its rows. A delivery
  * without new rows has no origin.
  */
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "core/co_run_text.h"
-#include "store/forecasts.h"
 #include "store/row_sql.h"
 
 /* Statements for the rows of one table. */
@@ -123,12 +122,9 @@ static int add_profiles(struct hes_store *s, const struct hes_delivery *d,
 static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
 		       struct hes_err *err)
 {
-	struct forecasts f = { 0 };
 	struct inserter in;
 	int rc = open_inserter(s, &hes_sample_table, &in, err);
 
-	if (!rc && d->predictor)
-		rc = forecasts_open(s, d->predictor, true, &f, err);
 	for (size_t i = 0; i < d->samples->n && rc >= 0; i++) {
 		struct hes_sample row = d->samples->v[i];
 		char what[HES_STORE_ORIGIN_NAME + 40];
@@ -139,12 +135,7 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 		rc = insert(s, &in, out->origin, d->source, &row, what, err);
 		out->samples_new += rc == 1;
 		out->samples_known += rc == 0;
-		if (rc != 1 || !d->predictor || !(d->forecasts[i].iteration_us > 0))
-			continue;
-		rc = forecasts_add(s, &f, sqlite3_last_insert_rowid(s->db), &d->forecasts[i], err);
-		out->forecasts += !rc;
 	}
-	forecasts_close(&f);
 	close_inserter(&in);
 	return rc < 0 ? rc : 0;
 }

@@ -18,6 +18,7 @@ static const char origins_step[] =
 	"  source TEXT NOT NULL CHECK (source IN ('measured', 'imported', 'modelled')),"
 	"  name   TEXT NOT NULL"
 	") STRICT;"
+	/* Nothing reads or writes predictors and forecasts any more. */
 	"CREATE TABLE IF NOT EXISTS predictors ("
 	"  id    INTEGER PRIMARY KEY,"
 	"  crc   INTEGER NOT NULL UNIQUE,"

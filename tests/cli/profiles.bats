@@ -57,17 +57,15 @@ slower() {
 	cmp "$LAB/samples.csv" out/samples.csv
 }
 
-@test "import, list, show, export and drift as JSON" {
+@test "import, list, show and export as JSON" {
 	"$HESHARE" profiles import --json --when 2026-03-01 "$LAB" | jq -e '.imports | length == 1 and .[0].number == 1
-		and .[0].samples == {new: 1000, known: 0} and .[0].predicted == 0'
-	"$HESHARE" profiles list --json | jq -e '(.workloads | map(.samples) | add) == 1000 and .retrain == false
+		and .[0].samples == {new: 1000, known: 0}'
+	"$HESHARE" profiles list --json | jq -e '(.workloads | map(.samples) | add) == 1000
 		and .deliveries[0].at_us == 1772323200000000 and .deliveries[0].source == "imported"
 		and (.workloads[0] | .workload == "bert-large" and .batch_sizes.min == 1 and .newest_us == 1772323200000000)'
 	"$HESHARE" profiles show resnet50 --json | jq -e '.workload == "resnet50" and (.profiles | length) == 21
 		and (.samples | length > 50) and (.samples[0] | .solo.gpu_type and .iteration_us > 0 and .co_runner_power_w > 0)'
 	"$HESHARE" profiles export out --json | jq -e '.samples == 1000'
-	run -1 "$HESHARE" profiles drift --json
-	[[ "$output" == *"import samples with --predictor" ]]
 }
 
 @test "list and show tell people how much there is and how old" {
@@ -102,7 +100,7 @@ slower() {
 		run "$HESHARE" profiles "$word" too many operands
 		[[ "$output" != *"nothing called"* ]]
 	done
-	[ "$word" = drift ]
+	[ "$word" = forget ]
 }
 
 @test "a delivery is forgotten by its number" {
@@ -152,71 +150,6 @@ slower() {
 	"$HESHARE" train --from-store --trees 10 -o a >/dev/null
 	"$HESHARE" train "$LAB" --trees 10 -o b >/dev/null
 	cmp a b
-}
-
-@test "a validation that cannot be kept is reported, and the predictor is there" {
-	"$HESHARE" profiles import --store s.db "$LAB/week" >/dev/null
-	sqlite3 s.db 'ALTER TABLE predictors RENAME COLUMN name TO called'
-	run -1 "$HESHARE" train --from-store --store s.db --trees 5 -o predictor
-	[[ "$output" == "heshare train: predictor is written and can be used, but its validation is not kept: s.db: "* ]]
-	"$HESHARE" predict --predictor predictor --json | jq -e '.rows == 180'
-}
-
-@test "samples like those before raise no alarm; slower GPUs call for retraining" {
-	"$HESHARE" profiles import "$LAB" >/dev/null
-	"$HESHARE" train --from-store -o predictor >/dev/null
-	run -0 "$HESHARE" profiles import --predictor predictor "$LAB/week"
-	[[ "$output" == *"samples: 240 new, 0 known, 240 predicted" ]]
-	"$HESHARE" profiles drift --json | jq -e '.retrain == false and (.groups | length) == 8
-		and .predictor.rows == 750 and ([.groups[] | select(.gpu_type == "all")]
-			| all(.validation.rows == 250 and .recent.rows == 200 and .drift == "none" and .ratio < 1.4))'
-	slower 1.15 <"$LAB/week/samples.csv" >slow.csv
-	"$HESHARE" profiles import --predictor predictor slow.csv >/dev/null
-	"$HESHARE" profiles drift --json | jq -e '.retrain and ([.groups[] | select(.output == "time")] | all(.drift == "due"))
-		and ([.groups[] | select(.output == "power")] | all(.drift == "none"))'
-	run -0 "$HESHARE" profiles drift
-	[[ "$output" == *"retraining is due: time on A100-SXM-80 is off "* ]]
-	run -0 "$HESHARE" profiles list
-	[[ "$output" == *"retraining is due: time on "* ]]
-	# Known rows were learnt from: they say nothing.
-	run -0 "$HESHARE" profiles import --predictor predictor "$LAB"
-	[[ "${lines[0]}" == *"0 new, 1000 known, 0 predicted" ]]
-	# The remedy, and then the new predictor is the one that is judged.
-	"$HESHARE" train --from-store -o better --seed 2 >/dev/null
-	"$HESHARE" profiles drift --predictor better --json | jq -e '.retrain == false
-		and (.groups[0] | .recent == {rows: 0, rel_error_pct: null} and .ratio == null and .chance == null)'
-}
-
-# said: what predictors said of the samples, a row each
-said() {
-	sqlite3 "$1" "SELECT hex(s.key), f.iteration_us, f.power_mw FROM forecasts f JOIN samples s ON s.id = f.sample_id ORDER BY hex(s.key)"
-}
-
-@test "profiles that do not come along are those of the store" {
-	"$HESHARE" train "$LAB" -o predictor --trees 5 >/dev/null
-	mkdir part
-	cp "$LAB/week/samples.csv" part
-	head -2 "$LAB/profiles.csv" >part/profiles.csv
-	for db in all.db part.db; do "$HESHARE" profiles import --store $db "$LAB/profiles.csv" \
-		>/dev/null; done
-	cp -r "$LAB/week" whole
-	cp "$LAB/profiles.csv" whole
-	"$HESHARE" profiles import --store all.db --predictor predictor whole >/dev/null
-	"$HESHARE" profiles import --store part.db --predictor predictor part >/dev/null
-	"$HESHARE" profiles import --store none.db --predictor predictor part >/dev/null
-	said all.db | wc -l | grep -qx 240
-	cmp <(said all.db) <(said part.db)
-	# Without them co-runners are known by their sums, and predictions differ.
-	! cmp -s <(said all.db) <(said none.db)
-}
-
-@test "a predictor says nothing of GPU types that it never saw" {
-	"$HESHARE" train "$LAB" -o predictor --trees 5 >/dev/null
-	"$HESHARE" profile --modelled --types T4,H100-SXM --samples 60 -o other 2>/dev/null
-	run -0 "$HESHARE" profiles import --predictor predictor other/samples.csv
-	[[ "$output" == *"60 new, 0 known, 30 predicted" ]]
-	"$HESHARE" profiles drift --json | jq -e \
-		'.retrain == false and .groups[0].drift == "unknown"'
 }
 
 @test "a workload's name cannot speak to the terminal that lists it" {

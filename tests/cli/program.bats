@@ -282,7 +282,7 @@ complete_words() {
 	[ "$(complete_words heshare help gpus '')" = "" ]
 	[ "$(complete_words heshare gpus --fleet 'a ')" = "a file.yaml" ]
 	[ "$(complete_words heshare gpus --fleet = an)" = another.yaml ]
-	[ "$(complete_words heshare profiles dr)" = drift ]
+	[ "$(complete_words heshare profiles forg)" = forget ]
 	[ "$(complete_words heshare fair run --te)" = --tenant ]
 	[ "$(complete_words heshare fair top --te)" = "" ]
 	[ "$(complete_words heshare fair serve --policy en)" = energy ]
@@ -429,7 +429,7 @@ policies() {
 	fi
 	if command -v fish >/dev/null; then
 		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare gpus --fl"')" == --fleet* ]]
-		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare profiles dr"')" == drift* ]]
+		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare profiles forg"')" == forget* ]]
 		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare fair run --te"')" == --tenant* ]]
 		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare plan --prefer en"')" == energy* ]]
 		[[ "$(PATH="$(dirname "$HESHARE"):$PATH" HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare model resnet10"')" == resnet101* ]]

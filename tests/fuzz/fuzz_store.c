@@ -90,19 +90,13 @@ static void read_lists(struct hes_store *s)
 {
 	struct hes_store_holding *holdings = NULL;
 	struct hes_store_origin *origins = NULL;
-	struct hes_store_forecaster *forecasters = NULL;
-	struct hes_store_miss *misses = NULL;
 	struct hes_err err = { 0 };
 	size_t n;
 
 	checked(hes_store_holdings(s, &holdings, &n, &err), &err);
 	checked(hes_store_origins(s, &origins, &n, &err), &err);
-	if (!checked(hes_store_forecasters(s, &forecasters, &n, &err), &err) && n)
-		checked(hes_store_misses(s, forecasters[0].crc, true, &misses, &n, &err), &err);
 	free(holdings);
 	free(origins);
-	free(forecasters);
-	free(misses);
 }
 
 static void read_journal(struct hes_store *s)
@@ -129,7 +123,7 @@ static void read_journal(struct hes_store *s)
 	free(attempts);
 }
 
-/* A sample with forecasts, a profile and a point; @further makes the sample another, @name names
+/* A sample, a profile and a point; @further makes the sample another, @name names
  * its co-runner. */
 static int add_rows(struct hes_store *s, int further, const char *name, struct hes_err *err)
 {
@@ -162,10 +156,6 @@ static int add_rows(struct hes_store *s, int further, const char *name, struct h
 			       .seconds = 3,
 			       .memory_mib = 900,
 			       .power_mw = 60000 };
-	const struct hes_forecast said = { 2100, 81000 };
-	const struct hes_store_predictor predictor = {
-		.crc = 77, .rows = 10, .at_us = 5, .name = "p.model"
-	};
 	const struct hes_profiles profiles = { &p, 1 };
 	const struct hes_samples samples = { .v = &v, .n = 1 };
 	const struct hes_points points = { &q, 1 };
@@ -174,8 +164,6 @@ static int add_rows(struct hes_store *s, int further, const char *name, struct h
 					.name = "here",
 					.profiles = &profiles,
 					.samples = &samples,
-					.predictor = &predictor,
-					.forecasts = &said,
 					.points = &points };
 	struct hes_delivered done;
 

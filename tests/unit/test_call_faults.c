@@ -106,10 +106,6 @@ static const struct hes_run_job jobs[] = {
 	  .planned_start_us = 0,
 	  .planned_end_us = 300 },
 };
-static const struct hes_store_predictor predictor = {
-	.crc = 77, .rows = 10, .at_us = 5, .name = "p.model"
-};
-
 static struct hes_point point(uint32_t i)
 {
 	struct hes_point p = {
@@ -130,7 +126,7 @@ static struct hes_point point(uint32_t i)
 	return p;
 }
 
-/* Rows of every kind, with forecasts; @name: of the co-runners of the samples. */
+/* Rows of every kind; @name: of the co-runners of the samples. */
 static int add_rows(struct bench *b, uint32_t first, const char *name, struct hes_delivered *done,
 		    struct hes_err *err)
 {
@@ -139,7 +135,6 @@ static int add_rows(struct bench *b, uint32_t first, const char *name, struct he
 	struct hes_sample v[3] = { store_sample("T4", first), store_sample("T4", first + 1),
 				   store_sample("V100", first) };
 	struct hes_point q[2] = { point(first), point(first + 1) };
-	const struct hes_forecast said[3] = { { 2100, 81000 }, { 0, 0 }, { 2200, 82000 } };
 	struct hes_profiles profiles = { p, N(p) };
 	struct hes_samples samples = { .v = v, .n = N(v) };
 	struct hes_points points = { q, N(q) };
@@ -148,8 +143,6 @@ static int add_rows(struct bench *b, uint32_t first, const char *name, struct he
 				  .name = "here",
 				  .profiles = &profiles,
 				  .samples = &samples,
-				  .predictor = &predictor,
-				  .forecasts = said,
 				  .points = &points };
 
 	for (size_t i = 0; i < N(v); i++)
@@ -465,18 +458,6 @@ static int forget(struct bench *b, struct hes_err *err)
 	return hes_store_forget(b->store, 1, err);
 }
 
-static int keep_validation(struct bench *b, struct hes_err *err)
-{
-	struct hes_sample v[2] = { store_sample("T4", 1), store_sample("T4", 2) };
-	const struct hes_samples held_back = { .v = v, .n = N(v) };
-	const struct hes_forecast said[2] = { { 2000, 80000 }, { 2001, 80001 } };
-	const struct hes_store_predictor other = {
-		.crc = 78, .rows = 11, .at_us = 6, .name = "q.model"
-	};
-
-	return hes_store_keep_validation(b->store, &other, &held_back, said, err);
-}
-
 static const struct hes_store_query all = { NULL, true };
 
 /* What a reader gave is kept in @b; a failure must have left it alone. */
@@ -512,8 +493,6 @@ READ_ALL(samples, struct hes_samples, hes_store_samples)
 READ_ALL(points, struct hes_points, hes_store_points)
 READ(holdings, struct hes_store_holding, hes_store_holdings, b->store)
 READ(origins, struct hes_store_origin, hes_store_origins, b->store)
-READ(forecasters, struct hes_store_forecaster, hes_store_forecasters, b->store)
-READ(misses, struct hes_store_miss, hes_store_misses, b->store, predictor.crc, true)
 
 static int open_journal(struct bench *b, struct hes_err *err)
 {
@@ -693,7 +672,6 @@ static const struct call writing[] = {
 	{ "add rows", NOW, false, false, add_new },
 	{ "add rows that are there", NOW, false, false, add_known },
 	{ "forget rows", NOW, false, false, forget },
-	{ "keep a validation", NOW, false, false, keep_validation },
 	{ "keep a predictor", NOW, false, false, keep_trained },
 };
 static const struct call reading[] = {
@@ -702,8 +680,6 @@ static const struct call reading[] = {
 	{ "read points", NOW, false, false, read_points },
 	{ "read holdings", NOW, false, false, read_holdings },
 	{ "read origins", NOW, false, false, read_origins },
-	{ "read forecasters", NOW, false, false, read_forecasters },
-	{ "read misses", NOW, false, false, read_misses },
 	{ "find a predictor", NOW, false, false, find_trained },
 };
 static const struct call journal[] = {

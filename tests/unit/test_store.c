@@ -192,111 +192,25 @@ TEST_WITH(a_bad_row_leaves_out_the_whole_delivery, store_set_up, store_tear_down
 	hes_store_close(s);
 }
 
-TEST_WITH(forgetting_an_origin_removes_its_rows_and_forecasts, store_set_up, store_tear_down)
+TEST_WITH(forgetting_an_origin_removes_its_rows, store_set_up, store_tear_down)
 {
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2) };
 	struct hes_samples samples = { .v = v, .n = 2 };
-	struct hes_forecast said[] = { { 1900, 80000 }, { 1900, 80000 } };
-	struct hes_store_predictor p = { 0xabcd, 10, 3, "p" };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
-				  .at_us = 1,
-				  .name = "x",
-				  .samples = &samples,
-				  .predictor = &p,
-				  .forecasts = said };
+	struct hes_delivery d = {
+		.source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x", .samples = &samples
+	};
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
-	struct hes_store_forecaster *forecasters;
 	struct hes_delivered done;
 	struct hes_err err;
-	size_t n;
 
 	assert_int_equal(hes_store_add(s, &d, &done, &err), 0);
-	assert_int_equal(done.forecasts, 2);
 	assert_int_equal(hes_store_forget(s, done.origin + 1, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "nothing came as number 2"));
 	assert_int_equal(hes_store_forget(s, done.origin, &err), 0);
 	assert_int_equal(count(s, true), 0);
-	assert_int_equal(hes_store_forecasters(s, &forecasters, &n, NULL), 0);
-	assert_int_equal(n, 0);
-	free(forecasters);
 	assert_int_equal(hes_store_add(s, &d, &done, &err), 0);
 	assert_int_equal(done.samples_new, 2);
 	assert_int_equal(done.origin, 2); /* a number is never given again */
-	hes_store_close(s);
-}
-
-TEST_WITH(forecasts_are_kept_of_new_rows_alone, store_set_up, store_tear_down)
-{
-	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2),
-				  store_sample("T4", 3), store_sample("V100-SXM2-32", 4) };
-	struct hes_samples held_back = { .v = v, .n = 1 }, fresh = { .v = v + 1, .n = 3 };
-	struct hes_forecast at_validation = { 1800.9, 88000 };
-	struct hes_forecast said[] = { { 1001, 80000 }, { 0, 0 }, { 2004, 100000 } };
-	struct hes_store_predictor p = { 0xdeadbeef, 10, 3, "p" };
-	struct hes_delivery d = { .source = HES_SOURCE_MODELLED,
-				  .at_us = 2,
-				  .name = "x",
-				  .samples = &fresh,
-				  .predictor = &p,
-				  .forecasts = said };
-	struct hes_store *s = store_opened(HES_STORE_WRITE);
-	struct hes_store_forecaster *of;
-	struct hes_store_miss *miss;
-	struct hes_delivered done;
-	struct hes_err err;
-	size_t n;
-
-	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 1);
-	assert_int_equal(hes_store_keep_validation(s, &p, &held_back, &at_validation, &err), 0);
-	assert_int_equal(hes_store_keep_validation(s, &p, &held_back, &at_validation, &err), 0);
-	assert_int_equal(hes_store_add(s, &d, &done, &err), 0);
-	assert_int_equal(done.forecasts, 2);
-	assert_int_equal(hes_store_add(s, &d, &done, &err), 0);
-	assert_int_equal(done.forecasts, 0);
-
-	assert_int_equal(hes_store_forecasters(s, &of, &n, &err), 0);
-	assert_int_equal(n, 1);
-	assert_int_equal(of[0].crc, 0xdeadbeef);
-	assert_int_equal(of[0].held_back, 1);
-	assert_int_equal(of[0].fresh, 2);
-	free(of);
-
-	assert_int_equal(hes_store_misses(s, 0xdeadbeef, true, &miss, &n, &err), 0);
-	assert_int_equal(n, 3);
-	assert_false(miss[0].fresh);
-	assert_true(miss[0].time > 0.0999 && miss[0].time < 0.1001);
-	assert_true(miss[0].power > 0.0999 && miss[0].power < 0.1001);
-	assert_true(miss[1].fresh); /* the latest first */
-	assert_string_equal(miss[1].gpu_type, "V100-SXM2-32");
-	assert_true(miss[1].time < 1e-9 && miss[1].power > 0.2499);
-	assert_true(miss[2].time > 0.4999 && miss[2].time < 0.5001);
-	free(miss);
-	assert_int_equal(hes_store_misses(s, 0xdeadbeef, false, &miss, &n, &err), 0);
-	assert_int_equal(n, 1); /* fresh rows here are modelled */
-	free(miss);
-	assert_int_equal(hes_store_misses(s, 1, true, &miss, &n, &err), -ENOENT);
-	hes_store_close(s);
-}
-
-/* It was refused by the table's constraint, and the predictor's errors were not kept at all. */
-TEST_WITH(a_held_back_sample_without_a_forecast_is_skipped, store_set_up, store_tear_down)
-{
-	struct hes_store *s = store_opened(HES_STORE_WRITE);
-	struct hes_sample v[] = { store_sample("T4", 1), store_sample("L4", 2) };
-	const struct hes_samples held_back = { .v = v, .n = 2 };
-	const struct hes_forecast said[] = { { 1900, 72000 }, { 0, 0 } };
-	const struct hes_store_predictor p = { .crc = 7, .rows = 10, .at_us = 1, .name = "p" };
-	struct hes_store_forecaster *of;
-	struct hes_err err = { 0 };
-	size_t n;
-
-	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 2);
-	if (hes_store_keep_validation(s, &p, &held_back, said, &err))
-		fail_msg("%s", err.msg);
-	assert_int_equal(hes_store_forecasters(s, &of, &n, &err), 0);
-	assert_int_equal(n, 1);
-	assert_int_equal(of[0].held_back, 1);
-	free(of);
 	hes_store_close(s);
 }
 

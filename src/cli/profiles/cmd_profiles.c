@@ -25,17 +25,11 @@
 #define WAIT_OPT { .name = "wait", .kind = OPT_DOUBLE, AT(wait_s), .arg = "S", .def = "10", \
 	.max = 3600, .help = "wait for other programs that write to the store, seconds" }
 #define JSON_OPT { .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" }
-#define MODELLED_OPT { .name = "with-modelled", .kind = OPT_FLAG, AT(drift.with_modelled), \
+#define MODELLED_OPT { .name = "with-modelled", .kind = OPT_FLAG, AT(with_modelled), \
 	.help = "include modelled rows" }
 #define CATALOGUE_OPT CLI_CATALOGUE_OPT(offsetof(struct profiles_opts, catalogue))
-#define PREDICTOR_OPT(text) { .name = "predictor", .kind = OPT_FILE, AT(drift.predictor), \
-	.arg = "FILE", .help = (text) }
-#define LAST_OPT { .name = "last", .kind = OPT_U64, AT(drift.last), .arg = "N", .def = "200", \
-	.min = 1, .max = 1000000, .help = "number of recent predictions of each GPU type" }
 
-static const struct opt list_opts[] = {
-	STORE_OPT, LAST_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT, { 0 }
-};
+static const struct opt list_opts[] = { STORE_OPT, WAIT_OPT, JSON_OPT, { 0 } };
 static const struct opt show_opts[] = { STORE_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT, { 0 } };
 static const struct opt import_opts[] = {
 	STORE_OPT,
@@ -43,7 +37,6 @@ static const struct opt import_opts[] = {
 	  .choices = hes_source_names, .help = "origin of the rows" },
 	{ .name = "when", .kind = OPT_TEXT, AT(when), .arg = "DATE",
 	  .help = "date of the measurement in UTC, such as 2026-11-21; without it, now" },
-	PREDICTOR_OPT("predict each new sample first and store the forecast"),
 	CATALOGUE_OPT, WAIT_OPT, JSON_OPT, { 0 }
 };
 static const struct opt export_opts[] = {
@@ -54,10 +47,6 @@ static const struct opt forget_opts[] = {
 	{ .name = "sets", .kind = OPT_FLAG, AT(sets),
 	  .help = "forget how a workload did with others, not a delivery" },
 	WAIT_OPT, { 0 }
-};
-static const struct opt drift_opts[] = {
-	STORE_OPT, PREDICTOR_OPT("judge this predictor"), LAST_OPT, MODELLED_OPT, WAIT_OPT,
-	JSON_OPT, { 0 }
 };
 /* clang-format on */
 
@@ -75,7 +64,7 @@ static int export_rows(const void *opts, int n, char **operands)
 					  .catalogue = o->catalogue,
 					  .folder = operands[0],
 					  .wait_ms = (int)(o->wait_s * 1000),
-					  .with_modelled = o->drift.with_modelled };
+					  .with_modelled = o->with_modelled };
 	struct exported e;
 	struct hes_err err;
 
@@ -121,14 +110,13 @@ static json_t *import_json(const char *path, const struct import_files *f,
 
 		json_array_append_new(not_read, name ? name : json_string("a name not in UTF-8"));
 	}
-	return json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I, s:o}",
-			 "from", path, "number", (json_int_t)d->origin, "profiles", "new",
+	return json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:o}", "from",
+			 path, "number", (json_int_t)d->origin, "profiles", "new",
 			 (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
 			 "samples", "new", (json_int_t)d->samples_new, "known",
 			 (json_int_t)d->samples_known, "points", "new", (json_int_t)d->points_new,
-			 "known", (json_int_t)d->points_known, "predicted",
-			 (json_int_t)d->forecasts, "left_out", (json_int_t)left_out_of(f),
-			 "not_read", not_read);
+			 "known", (json_int_t)d->points_known, "left_out",
+			 (json_int_t)left_out_of(f), "not_read", not_read);
 }
 
 /* What is there and was not stored: rows that are no points, and files of other kinds. */
@@ -171,8 +159,6 @@ static void tell_import(void *ctx, const char *path, const struct import_files *
 	       d->profiles_new, d->profiles_known, d->samples_new, d->samples_known);
 	if (d->points_new + d->points_known)
 		printf("; points: %zu new, %zu known", d->points_new, d->points_known);
-	if (im->o->drift.predictor)
-		printf(", %zu predicted", d->forecasts);
 	putchar('\n');
 	print_not_stored(path, f);
 	fflush(stdout);
@@ -185,7 +171,6 @@ static int import_rows(const void *opts, int n, char **operands)
 	struct import_request q = { .app = cli_app(),
 				    .store = o->store,
 				    .catalogue = o->catalogue,
-				    .predictor = o->drift.predictor,
 				    .wait_ms = (int)(o->wait_s * 1000),
 				    .at_us = hes_wall_us(),
 				    .each = tell_import,
@@ -242,8 +227,7 @@ static const struct command cmd_list = {
 	.summary = "print the workloads and deliveries of the store",
 	.text = "Prints the workloads and GPU types of the store with the number of "
 		"profiled batch sizes, of samples and points, and their age. Then come "
-		"the deliveries: imports, measurements and runs that added rows. It says "
-		"whether to train again.",
+		"the deliveries: imports, measurements and runs that added rows.",
 	.example = "  heshare profiles list",
 	.opts = list_opts,
 	.opts_size = sizeof(struct profiles_opts),
@@ -273,8 +257,7 @@ static const struct command cmd_import = {
 		"follow from it; or a folder with them, or one that bench/gpu/measure wrote. Other "
 		"files of a folder are named. A file or folder is added completely or not at all. "
 		"Rows that are in the store are skipped.",
-	.example = "  heshare profiles import lab\n  heshare profiles import --predictor predictor "
-		   "this-week/samples.csv",
+	.example = "  heshare profiles import lab\n  heshare profiles import this-week/samples.csv",
 	.opts = import_opts,
 	.opts_size = sizeof(struct profiles_opts),
 	.run = import_rows,
@@ -309,20 +292,8 @@ static const struct command cmd_forget = {
 	.run = profiles_forget,
 };
 
-static const struct command cmd_drift = {
-	.name = "profiles drift",
-	.args = "",
-	.summary = "compare recent errors of a predictor with those at validation",
-	.text = "Compares the errors of a predictor on samples that came later with those at "
-		"validation, and says whether to train again.",
-	.example = "  heshare profiles drift",
-	.opts = drift_opts,
-	.opts_size = sizeof(struct profiles_opts),
-	.run = profiles_drift,
-};
-
-static const struct command *const subs[] = { &cmd_list,   &cmd_show,  &cmd_import, &cmd_export,
-					      &cmd_forget, &cmd_drift, NULL };
+static const struct command *const subs[] = { &cmd_list,   &cmd_show,   &cmd_import,
+					      &cmd_export, &cmd_forget, NULL };
 
 const struct command cmd_profiles = {
 	.name = "profiles",
@@ -334,6 +305,5 @@ const struct command cmd_profiles = {
 	.text = "The store has what was measured of workloads: profiles, samples and points. "
 		"Modelled rows count only with --with-modelled. See docs/store.md.",
 	.example = "  heshare profiles import lab\n"
-		   "  heshare train --from-store -o predictor\n"
-		   "  heshare profiles drift",
+		   "  heshare train --from-store -o predictor",
 };

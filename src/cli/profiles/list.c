@@ -18,8 +18,6 @@ struct listing {
 	struct hes_store_holding *holdings;
 	struct hes_store_origin *origins;
 	size_t n_holdings, n_origins;
-	bool has_drift;
-	struct drift_report drift;
 };
 
 static int load_listing(const struct profiles_opts *o, struct listing *l, struct hes_err *err)
@@ -31,11 +29,6 @@ static int load_listing(const struct profiles_opts *o, struct listing *l, struct
 		rc = hes_store_holdings(s, &l->holdings, &l->n_holdings, err);
 	if (!rc)
 		rc = hes_store_origins(s, &l->origins, &l->n_origins, err);
-	if (!rc) {
-		rc = drift_report_make(s, &o->drift, &l->drift, err);
-		l->has_drift = !rc;
-		rc = rc == -ENOENT ? 0 : rc;
-	}
 	hes_store_close(s);
 	return rc;
 }
@@ -142,15 +135,11 @@ static int print_listing(const struct listing *l, bool json)
 
 	if (json)
 		return cli_print_json("heshare-profiles-list",
-				      json_pack("{s:o, s:o, s:b}", "workloads",
-						table_json(&holdings), "deliveries",
-						table_json(&origins), "retrain",
-						l->has_drift && l->drift.n_due > 0));
+				      json_pack("{s:o, s:o}", "workloads", table_json(&holdings),
+						"deliveries", table_json(&origins)));
 	cli_print_table(&holdings, stdout, 0);
 	print_sums(l);
 	cli_print_table(&origins, stdout, 0);
-	if (l->has_drift)
-		drift_report_print_due(&l->drift, stdout);
 	return 0;
 }
 
@@ -166,7 +155,6 @@ int profiles_list(const void *opts, int n, char **operands)
 	(void)operands;
 	free(l.holdings);
 	free(l.origins);
-	drift_report_free(&l.drift);
 	return status;
 }
 
@@ -380,13 +368,13 @@ int profiles_show(const void *opts, int n, char **operands)
 	(void)n;
 	for (unsigned i = 0; !rc && !shown_rows(&w) && profiles_name(i, operands[0], w.name); i++) {
 		shown_free(&w);
-		rc = shown_read(store, o->drift.with_modelled, &w, &err);
+		rc = shown_read(store, o->with_modelled, &w, &err);
 	}
 	if (!rc && !shown_rows(&w))
 		rc = hes_fail(&err, -ENOENT,
 			      "no rows of workload \"%.60s\"%s; heshare profiles list shows what "
 			      "there is",
-			      operands[0], o->drift.with_modelled ? "" : " that are not modelled");
+			      operands[0], o->with_modelled ? "" : " that are not modelled");
 	status = rc ? cli_fail("profiles", &err) : print_rows(&w, o->json);
 	shown_free(&w);
 	hes_store_close(store);

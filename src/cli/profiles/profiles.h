@@ -7,16 +7,14 @@
 #include <jansson.h>
 
 #include "app/known_store.h"
-#include "app/profiles_drift.h"
 
 struct profiles_opts {
-	struct drift_request drift;
 	const char *store;
 	const char *as; /* one of hes_source_names */
 	const char *when;
 	const char *catalogue;
 	double wait_s;
-	bool json;
+	bool json, with_modelled;
 	bool sets;
 };
 
@@ -26,13 +24,9 @@ int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struc
 /** Commands behind `heshare profiles`; they take a struct profiles_opts. @return exit status */
 int profiles_list(const void *opts, int n, char **operands);
 int profiles_show(const void *opts, int n, char **operands);
-int profiles_drift(const void *opts, int n, char **operands);
 
 /** The names that the workload of an operand may have: as it is given, that of a command, that of
  * its whole run. @return false: there is no @i-th */
 bool profiles_name(unsigned i, const char *operand, char out[HES_NAME_MAX]);
-
-/** "retraining is due: ..." or nothing. */
-void drift_report_print_due(const struct drift_report *r, FILE *f);
 
 #endif

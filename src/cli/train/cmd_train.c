@@ -254,8 +254,7 @@ const struct command cmd_train = {
 		"Any number of samples will do. With fewer than 100, modelled samples of the same "
 		"GPU types are added, and count less the more samples there are. All samples are "
 		"then learnt from, and each is left out in turn for the errors.\n\n"
-		"--from-store trains on the store of `heshare profiles`, which then compares later "
-		"samples with this validation.",
+		"--from-store trains on the store of `heshare profiles`.",
 	.example = "  heshare train profiles -o predictor --left-out",
 	.opts = train_opts,
 	.opts_size = sizeof(struct train_opts),
