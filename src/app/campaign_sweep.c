@@ -1,6 +1,5 @@
 /*
- * campaign_sweep.c - the settings of a policy one by one; see campaign_sweep.h, and
- * campaign_sweep_plot.c for the figure.
+ * campaign_sweep.c - the settings of a policy one by one; see campaign_sweep.h.
  *
  * All types begin at their default clock or power limit. In turn each type gets the one that is
  * best with those of the others, until no type changes.
@@ -144,8 +143,7 @@ static int sweep_all(struct campaign_sweep *w, const struct campaign_request *q,
 								  : types[t]->clock_default_mhz;
 
 		sweep_set(w, types[t]->name, standard);
-		w->curves[t] =
-			(struct sweep_curve){ .name = types[t]->name, .default_value = standard };
+		w->curves[t] = (struct sweep_curve){ .name = types[t]->name };
 	}
 	for (size_t round = 0; round < MAX_ROUNDS && changed && !rc; round++) {
 		changed = false;

@@ -20,7 +20,6 @@ struct sweep_point {
 /** The points of one type. */
 struct sweep_curve {
 	const char *name; /* of the type */
-	uint32_t default_value;
 	struct sweep_point v[SWEEP_MAX_POINTS];
 	size_t n, best;
 };
@@ -45,9 +44,5 @@ int campaign_sweep_run(struct campaign_sets *s, const struct campaign_request *q
 double sweep_product(const struct sweep_point *p);
 /** The option that sets what was found: "--power-limits T4=60". */
 void sweep_option(const struct campaign_sweep *w, char *out, size_t size);
-
-/** Write the points as an SVG file: energy against completion time. */
-int sweep_draw(const char *path, const struct sweep_curve *curves, size_t n, const char *unit,
-	       struct hes_err *err);
 
 #endif

@@ -442,14 +442,10 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 }
 
 @test "a sweep finds the clocks and the power limit of least energy x completion time" {
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --burst --sweep -p static --json --sweep-figure sweep.svg >sweep.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --burst --sweep -p static --json >sweep.json
 	[ "$(jq -c '[.sweep[] | .gpu_type, (.points | length)]' sweep.json)" = '["T4",12,"V100-SXM2-32",12,"A100-SXM-80",12]' ]
 	# A T4 at its power limit has several such clocks, of which the highest counts.
 	jq -e 'all(.sweep[]; .clock_mhz == (.points | reverse | min_by(.fleet_energy_j * .avg_jct_s).clock_mhz))' sweep.json
-	[ "$(grep -c 'circle\|<use' sweep.svg)" -ge 36 ]
-	jq -r '.sweep[] | "\(.gpu_type), best \(.clock_mhz) MHz"' sweep.json | while read -r best; do
-		grep -qF "$best" sweep.svg
-	done
 	# The option gives what the sweep found; another clock of a type does not give less.
 	eval "set -- $(jq -r .option sweep.json)"
 	[ "$1" = --static-clocks ]

@@ -20,7 +20,7 @@
 /* Options of the campaign, and what is shown of it. */
 struct simulate_opts {
 	struct campaign_request q;
-	const char *csv, *per_job, *draws, *sweep_figure;
+	const char *csv, *per_job, *draws;
 	bool json, wide, no_timing, sweep;
 	struct campaign_pages pages;
 };
@@ -71,9 +71,6 @@ static const struct opt simulate_opts[] = {
 	  .without = "prefer,plan,show,model-draws,csv",
 	  .help = "replay the policy, " SWEEP_POLICY " without --policy, with each clock of each "
 		  "GPU type, or cap with each power limit of each, and print the best" },
-	{ .name = "sweep-figure", .kind = OPT_FILE, AT(sweep_figure), .arg = "FILE",
-	  .written = true, .with = "sweep",
-	  .help = "also write the sweep as an SVG file (needs gnuplot)" },
 	{ .name = "static-clocks", .kind = OPT_TEXT, AT(q.static_clocks), .arg = "TYPE=MHZ,...",
 	  .many = true, .without = "sweep",
 	  .help = "clocks of static and static-equal; without it, those of the catalogue" },
@@ -286,8 +283,7 @@ static int sweep(struct campaign_sets *s, const struct simulate_opts *o, struct 
 
 	if (campaign_sweep_check(s, err))
 		return 2;
-	if (campaign_sweep_run(s, &o->q, &w, err) ||
-	    (o->sweep_figure && sweep_draw(o->sweep_figure, w.curves, w.n, w.unit, err)))
+	if (campaign_sweep_run(s, &o->q, &w, err))
 		return 1;
 	if (o->json)
 		return cli_print_json("heshare-simulate-sweep", sweep_json(&w));
@@ -383,7 +379,7 @@ const struct command cmd_simulate = {
 		   "  heshare simulate jobs.csv --policy exec:./mine,joint --per-job rows.csv\n"
 		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"
 		   "  heshare simulate log.csv.gz --draws 10 --burst --policy all\n"
-		   "  heshare simulate jobs.csv --burst --sweep --sweep-figure sweep.svg\n"
+		   "  heshare simulate jobs.csv --burst --sweep\n"
 		   "  heshare simulate --policy list",
 	.opts = simulate_opts,
 	.opts_size = sizeof(struct simulate_opts),
