@@ -86,7 +86,7 @@ static int run_load_jobs(struct app_run *r, struct hes_err *err)
 static int validate_plan(const struct app_run *r, struct hes_err *err)
 {
 	const char *plan = r->o->file, *jobs = r->o->jobs;
-	int rc = hes_plan_validate(&r->plan, r->fleet, &r->jobs, r->o->share_sum, err);
+	int rc = hes_plan_validate(&r->plan, r->fleet, &r->jobs, (uint32_t)r->o->share_sum, err);
 
 	if (rc == -ENOSPC && jobs)
 		return hes_fail_in(err,

@@ -28,7 +28,7 @@ struct app_run_options {
 	struct jobs_file_commands commands;
 	const char *folder; /* for the output of jobs; NULL: named after the file */
 	const char *node;   /* run only its jobs */
-	uint32_t share_sum; /* highest sum of shares of a batch, % */
+	uint64_t share_sum; /* highest sum of shares of a batch, % */
 	bool of_round;      /* a head of several nodes started this as the part of @node */
 	bool on_nodes;      /* a head carries it out: no GPUs of this machine */
 	bool dry_run;       /* nothing is opened or written */

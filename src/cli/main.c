@@ -131,7 +131,11 @@ static int run(const struct command *c, int argc, char **argv)
 	} else {
 		page = prints_data(c, values) ? NULL : terminal_fit();
 		cli_app_begin(c->name);
-		rc = c->run(values, n, argv + 1);
+		rc = c->run(&(struct call){ values, n, argv + 1 }, &err);
+		if (rc < 0)
+			rc = cli_fail(c->name, &err);
+		else if (rc == OPT_USAGE && *err.msg)
+			cli_say(c->name, err.msg);
 		terminal_finish(page);
 	}
 	free(values);

@@ -235,6 +235,7 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	}
 	if (rc)
 		return rc;
+	argv[1 + n] = NULL;
 	if (n < c->min_args)
 		return hes_fail(err, -EINVAL, "missing operand; usage: heshare %s %s", c->name,
 				c->args);
@@ -264,6 +265,12 @@ int opt_check_written(const struct command *c, const void *values, struct hes_er
 		rc = path ? hes_file_check_output(path, err) : 0;
 	}
 	return rc;
+}
+
+int opt_usage(struct hes_err *err, const char *sentence)
+{
+	hes_fail(err, -EINVAL, "%s", sentence);
+	return OPT_USAGE;
 }
 
 static int help_width(void)

@@ -52,6 +52,15 @@ struct opt {
 	const char *help;    /* one sentence, with the unit */
 };
 
+#define OPT_USAGE 2 /* exit status after wrong usage */
+
+/** What was typed behind the name of a command. */
+struct call {
+	void *opts;  /* parsed */
+	int n;       /* operands */
+	char **args; /* they, then NULL */
+};
+
 struct command {
 	const char *name;
 	const char *args; /* operands as shown: "JOBS"; "" for none */
@@ -67,19 +76,23 @@ struct command {
 	const char *example;    /* lines of commands; may be NULL */
 	const struct opt *opts; /* ends with a row whose name is NULL */
 	size_t opts_size;       /* of the struct the values land in */
-	/** @return 0 done, 1 failed, 2 wrong usage */
-	int (*run)(const void *opts, int n_args, char **args);
+	/** @return exit status; OPT_USAGE or a negative errno with the sentence, which the program
+	 * prints */
+	int (*run)(const struct call *call, struct hes_err *err);
 };
 
 /**
  * Parse argv[1..] (argv[0] is the command's name) into a struct the caller
- * zeroed. Operands are moved to the front of argv[1..], in order.
+ * zeroed. Operands are moved to the front of argv[1..], in order, with NULL behind them.
  * @return the number of operands; -EINVAL with the reason
  */
 int opt_parse(const struct command *c, int argc, char **argv, void *values, struct hes_err *err);
 
 /** Whether the files that the command writes can be written, before it begins to work. */
 int opt_check_written(const struct command *c, const void *values, struct hes_err *err);
+
+/** @return OPT_USAGE, with the sentence */
+int opt_usage(struct hes_err *err, const char *sentence);
 
 /** The option that a word names: "--seed", "--seed=3", "-s", "-s3". @param value  what the word has
  * of its value; NULL: nothing. @return NULL: there is none */

@@ -23,7 +23,7 @@ slower() {
 
 @test "there is no store before something is imported" {
 	run -1 "$HESHARE" profiles list
-	[ "$output" = "heshare profiles: $STORE: no store there" ]
+	[ "$output" = "heshare profiles list: $STORE: no store there" ]
 	[ ! -e data ]
 	run -1 "$HESHARE" train --from-store
 	[ "$output" = "heshare train: $STORE: no store there" ]
@@ -39,7 +39,7 @@ slower() {
 	run -1 env -u HOME "$HESHARE" profiles list
 	[[ "$output" == *"name it by --store FILE" ]]
 	HESHARE_STORE=no.db run -1 env -u HOME "$HESHARE" profiles list
-	[ "$output" = "heshare profiles: no.db: no store there" ]
+	[ "$output" = "heshare profiles list: no.db: no store there" ]
 	run -0 env -u HOME "$HESHARE" profiles list --store me/.local/share/heshare/store.db
 }
 
@@ -156,7 +156,7 @@ slower() {
 	{ head -1 "$LAB/profiles.csv"; sed -n '2s/^[^,]*/a\x1b[31m/p' "$LAB/profiles.csv"
 	} >rows.csv
 	run -1 "$HESHARE" profiles import rows.csv
-	[ "$output" = "heshare profiles: rows.csv:2: workload: control character 0x1b in byte 2" ]
+	[ "$output" = "heshare profiles import: rows.csv:2: workload: control character 0x1b in byte 2" ]
 }
 
 @test "what somebody else wrote into a store cannot speak to the terminal either" {
@@ -172,10 +172,10 @@ slower() {
 	sum="$(sha256sum <"$STORE")"
 	sed 's/,T4,/,T5,/' "$LAB/samples.csv" >types.csv
 	run -1 "$HESHARE" profiles import types.csv
-	[[ "$output" == 'heshare profiles: types.csv: '*'"T5"'* ]]
+	[[ "$output" == 'heshare profiles import: types.csv: '*'"T5"'* ]]
 	sed '900s/,[0-9]*,0$/,watts,0/' "$LAB/samples.csv" >row.csv
 	run -1 "$HESHARE" profiles import row.csv
-	[[ "$output" == 'heshare profiles: row.csv:900: power_mw'* ]]
+	[[ "$output" == 'heshare profiles import: row.csv:900: power_mw'* ]]
 	mkdir empty
 	run -1 "$HESHARE" profiles import empty
 	[[ "$output" == *"empty: no profiles.csv, samples.csv, points.csv or gpu.json in it" ]]
@@ -247,7 +247,7 @@ measured() {
 	"$HESHARE" profiles list --json | jq -e '[.workloads[].workload] == ["cnn-fp16", "cnn-fp16-graphs", "cnn-tf32", "cnn-tf32-graphs"]'
 	# A table alone does not say of which GPU it is.
 	run -1 "$HESHARE" profiles import gpu/solo.csv
-	[ "$output" = "heshare profiles: gpu/solo.csv: a table of a measured GPU; give its folder, with gpu.json" ]
+	[ "$output" = "heshare profiles import: gpu/solo.csv: a table of a measured GPU; give its folder, with gpu.json" ]
 }
 
 @test "a folder with points.csv gives them, and what an export wrote comes back whole" {
@@ -274,7 +274,7 @@ wrong() {
 	grep -q "$2" "gpu/$1"
 	sed -i "s/$2/$3/" "gpu/$1"
 	run -1 "$HESHARE" profiles import gpu
-	[[ "$output" == "heshare profiles: gpu"*"$4"* ]] || { echo "$output"; return 1; }
+	[[ "$output" == "heshare profiles import: gpu"*"$4"* ]] || { echo "$output"; return 1; }
 	run -1 "$HESHARE" profiles show cnn-fp16-graphs
 }
 
@@ -308,7 +308,7 @@ wrong() {
 	measured gpu
 	: >gpu/solo.csv
 	run -1 "$HESHARE" profiles import gpu
-	[[ "$output" == "heshare profiles: gpu/solo.csv: "* ]]
+	[[ "$output" == "heshare profiles import: gpu/solo.csv: "* ]]
 	rm gpu/solo.csv
 	# Nothing was measured of pairs yet: the groups count.
 	sed -i 1q gpu/pairs.csv
@@ -316,14 +316,14 @@ wrong() {
 	[[ "$output" == "gpu: profiles: 0 new, 0 known; samples: 0 new, 0 known; points: 2 new, 0 known"* ]]
 	sed -i 1q gpu/groups.csv
 	run -1 "$HESHARE" profiles import gpu
-	[ "$output" = "heshare profiles: gpu: no rows in solo.csv, pairs.csv or groups.csv" ]
+	[ "$output" = "heshare profiles import: gpu: no rows in solo.csv, pairs.csv or groups.csv" ]
 	head -1 "$LAB/samples.csv" >gpu/samples.csv
 	run -1 "$HESHARE" profiles import gpu
-	[[ "$output" == "heshare profiles: gpu/samples.csv: no samples below the header" ]]
+	[[ "$output" == "heshare profiles import: gpu/samples.csv: no samples below the header" ]]
 	: >gpu/gpu.json
 	rm gpu/samples.csv
 	run -1 "$HESHARE" profiles import gpu
-	[[ "$output" == "heshare profiles: gpu/gpu.json:1: not JSON: "* ]]
+	[[ "$output" == "heshare profiles import: gpu/gpu.json:1: not JSON: "* ]]
 }
 
 @test "wrong usage gives exit status 2" {
@@ -356,18 +356,18 @@ wrong() {
 	cp s.db view.db
 	sqlite3 view.db "ALTER TABLE points RENAME TO p; CREATE VIEW points AS $endless SELECT i AS id, 1 AS origin_id FROM c"
 	run -1 timeout 20 "$HESHARE" profiles list --store view.db
-	[ "$output" = "heshare profiles: view.db: not a store: it has a view points, which no store of heshare's has" ]
+	[ "$output" = "heshare profiles list: view.db: not a store: it has a view points, which no store of heshare's has" ]
 	cp s.db trigger.db
 	sqlite3 trigger.db "CREATE TABLE t (x); CREATE TRIGGER r AFTER INSERT ON origins BEGIN INSERT INTO t SELECT i FROM (SELECT 1 AS i); UPDATE origins SET at_us =
 		(SELECT count(*) FROM profiles a, profiles b, samples c, samples d, samples e, samples f); END"
 	run -1 timeout 20 "$HESHARE" profiles import --store trigger.db "$LAB"
-	[ "$output" = "heshare profiles: trigger.db: not a store: it has a trigger r, which no store of heshare's has" ]
+	[ "$output" = "heshare profiles import: trigger.db: not a store: it has a trigger r, which no store of heshare's has" ]
 	# Without its indexes, and with rows that belong to no delivery.
 	cp s.db slow.db
 	sqlite3 slow.db "DROP INDEX profiles_by_origin; DROP INDEX samples_by_origin;
 		INSERT INTO origins (at_us, source, name) WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c LIMIT 2000000) SELECT 0, 'imported', '' FROM c"
 	run -1 timeout 60 "$HESHARE" profiles list --store slow.db
-	[[ "$output" == "heshare profiles: slow.db: a query took more than "*" steps"* ]]
+	[[ "$output" == "heshare profiles list: slow.db: a query took more than "*" steps"* ]]
 }
 
 # On a real H100 a job starts for 4 to 13 s; plans without it missed the mean completion by a half.

@@ -72,11 +72,7 @@ static void power_row(struct table *t, const struct hes_tenant_power *p,
 
 static int powers_out(struct table *t, bool json)
 {
-	if (json)
-		return cli_print_json("heshare-tenant-powers",
-				      json_pack("{s:o}", "powers", table_json(t)));
-	cli_print_table(t, stdout, 0);
-	return 0;
+	return cli_table_out(t, "heshare-tenant-powers", "powers", json);
 }
 
 static int clocks_parse(const char *list, uint32_t *out, size_t *n, struct hes_err *err)
@@ -159,28 +155,16 @@ static int measure(const struct profile_opts *o, const char *const *argv, const 
 	return rc;
 }
 
-static int profile_run(const void *opts, int n_args, char **args)
+static int profile_run(const struct call *call, struct hes_err *err)
 {
-	const struct profile_opts *o = opts;
-	const char **argv = calloc((size_t)n_args + 1, sizeof(*argv));
+	const struct profile_opts *o = call->opts;
 	uint32_t clocks[MAX_CLOCKS];
-	struct hes_err err;
 	size_t n = 0;
-	int rc = argv ? options_check(o, n_args, &err) : hes_fail(&err, -ENOMEM, "out of memory");
 
-	for (int i = 0; argv && i < n_args; i++)
-		argv[i] = args[i];
-	if (!rc && !o->list)
-		rc = clocks_parse(o->clock, clocks, &n, &err);
-	if (rc) {
-		cli_fail("fair profile", &err);
-		rc = 2;
-	} else {
-		rc = o->list ? powers_list(o, &err) : measure(o, argv, clocks, n, &err);
-		rc = rc < 0 ? cli_fail("fair profile", &err) : rc;
-	}
-	free(argv);
-	return rc;
+	if (options_check(o, call->n, err) || (!o->list && clocks_parse(o->clock, clocks, &n, err)))
+		return OPT_USAGE;
+	return o->list ? powers_list(o, err)
+		       : measure(o, (const char *const *)call->args, clocks, n, err);
 }
 
 const struct command cmd_fair_profile = {

@@ -44,9 +44,9 @@ static const struct opt run_opts[] = {
 };
 /* clang-format on */
 
-static int run_run(const void *opts, int n_args, char **args)
+static int run_run(const struct call *call, struct hes_err *err)
 {
-	const struct run_opts *o = opts;
+	const struct run_opts *o = call->opts;
 	const struct fair_tenant tenant = { .app = cli_app(),
 					    .place = FAIR_LIBRARY_PLACE,
 					    .name = o->tenant,
@@ -54,24 +54,16 @@ static int run_run(const void *opts, int n_args, char **args)
 					    .clock = o->clock,
 					    .socket = o->socket,
 					    .if_refused = o->if_refused,
-					    .program = args[0] };
-	char **argv = calloc((size_t)n_args + 1, sizeof(*argv));
-	struct hes_err err;
-	int rc = argv ? fair_tenant_prepare(&tenant, &err)
-		      : hes_fail(&err, -ENOMEM, "out of memory");
+					    .program = call->args[0] };
+	int rc = fair_tenant_prepare(&tenant, err);
 
-	if (rc) {
-		free(argv);
-		cli_fail("fair run", &err);
-		return rc == -EINVAL || rc == -ERANGE ? 2 : 1;
-	}
-	memcpy(argv, args, (size_t)n_args * sizeof(*argv));
+	if (rc)
+		return rc == -EINVAL || rc == -ERANGE ? OPT_USAGE : rc;
 	hes_signals_as_started();
-	execvp(argv[0], argv);
+	execvp(call->args[0], call->args);
 	rc = errno;
-	hes_fail(&err, -rc, "%s: %s", argv[0], strerror(rc));
-	cli_fail("fair run", &err);
-	free(argv);
+	hes_fail(err, -rc, "%s: %s", call->args[0], strerror(rc));
+	cli_fail("fair run", err);
 	return rc == ENOENT ? NOT_FOUND : NOT_RUN;
 }
 

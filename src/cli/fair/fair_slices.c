@@ -207,38 +207,31 @@ static const char *missing(const struct slices_opts *o)
 		       : "--power is missing: the power of each tenant in W, such as --power 2,3,8";
 }
 
-static int slices_run(const void *opts, int n_args, char **args)
+static int slices_run(const struct call *call, struct hes_err *err)
 {
-	const struct slices_opts *o = opts;
+	const struct slices_opts *o = call->opts;
 	const char *wrong = missing(o);
 	struct hes_fair_request r = { .phi = o->phi };
 	struct hes_fair_tenant *tenants;
 	uint64_t *slices;
-	struct hes_err err;
 	int rc;
 
-	(void)n_args;
-	(void)args;
-	if (wrong) {
-		cli_say("fair slices", wrong);
-		return 2;
-	}
+	if (wrong)
+		return opt_usage(err, wrong);
 	r.n = list_length(o->power);
-	r.policy = hes_fair_policy_find(o->policy, &err);
+	r.policy = hes_fair_policy_find(o->policy, err);
 	r.tenants = tenants = malloc(r.n * sizeof(*tenants));
 	slices = malloc(r.n * sizeof(*slices));
 	rc = tenants && slices ? hes_parse_u64("--interval", o->interval, 1, HES_FAIR_MAX_INTERVAL,
-					       &r.interval, &err)
-			       : hes_fail(&err, -ENOMEM, "out of memory");
+					       &r.interval, err)
+			       : hes_fail(err, -ENOMEM, "out of memory");
 	if (!rc)
-		rc = tenants_parse(o, tenants, r.n, &err);
+		rc = tenants_parse(o, tenants, r.n, err);
 	if (!rc)
-		rc = answer(&r, slices, o->json, &err);
+		rc = answer(&r, slices, o->json, err);
 	free(slices);
 	free(tenants);
-	if (rc < 0)
-		cli_fail("fair slices", &err);
-	return rc == -EINVAL || rc == -ERANGE ? 2 : rc < 0 ? 1 : rc;
+	return rc == -EINVAL || rc == -ERANGE ? OPT_USAGE : rc;
 }
 
 const struct command cmd_fair_slices = {

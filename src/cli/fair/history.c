@@ -71,34 +71,24 @@ static void usage_row(struct table *t, const struct hes_tenant_usage *u,
 	TABLE_ROW(t, row);
 }
 
-static int history_run(const void *opts, int n_args, char **args)
+static int history_run(const struct call *call, struct hes_err *err)
 {
-	const struct history_opts *o = opts;
+	const struct history_opts *o = call->opts;
 	const int64_t today_us = hes_wall_us() / DAY_US * DAY_US;
 	struct hes_tenant_usage *u = NULL;
 	struct table t = { 0 };
 	struct hes_store *s;
-	struct hes_err err;
 	size_t n = 0;
-	int rc = app_store_open(cli_app(), o->store, HES_STORE_READ, HES_STORE_WAIT_MS, &s, &err);
+	int rc = app_store_open(cli_app(), o->store, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
 
-	(void)n_args;
-	(void)args;
-	if (!rc) {
-		rc = hes_store_tenant_usages(s, today_us - (int64_t)(o->days - 1) * DAY_US, &u, &n,
-					     &err);
-		hes_store_close(s);
-	}
 	if (rc)
-		return cli_fail("fair history", &err);
-	for (size_t i = 0; i < n; i++)
+		return rc;
+	rc = hes_store_tenant_usages(s, today_us - (int64_t)(o->days - 1) * DAY_US, &u, &n, err);
+	hes_store_close(s);
+	for (size_t i = 0; i < n && !rc; i++)
 		usage_row(&t, &u[i], o);
 	free(u);
-	if (o->json)
-		return cli_print_json("heshare-fair-history",
-				      json_pack("{s:o}", "days", table_json(&t)));
-	cli_print_table(&t, stdout, 0);
-	return 0;
+	return rc ? rc : cli_table_out(&t, "heshare-fair-history", "days", o->json);
 }
 
 const struct command cmd_fair_history = {

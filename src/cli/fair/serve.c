@@ -366,10 +366,10 @@ static void serve_chosen(void *ctx, const size_t *gpus)
 	l->gpus = gpus;
 }
 
-static int serve_run(const void *opts, int n_args, char **args)
+static int serve_run(const struct call *call, struct hes_err *err)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
-	const struct serve_opts *o = opts;
+	const struct serve_opts *o = call->opts;
 	struct serve_allow allow = { .a = { .n_users = 0 } };
 	struct arbiter_user_weight weights[FAIR_MAX_WEIGHTS];
 	struct serve_log log = { .json = o->json };
@@ -386,27 +386,19 @@ static int serve_run(const void *opts, int n_args, char **args)
 			    .ctx = &log },
 		.chosen = serve_chosen,
 	};
-	struct hes_err err;
-	int rc = config_parse(o, &q.config.arbiter, &err);
+	int rc;
 
-	(void)n_args;
-	(void)args;
-	if (!rc)
-		rc = allow_parse(o->allow, &allow, &err);
-	if (!rc)
-		rc = fair_user_weights_parse("--user-weight", o->user_weight, weights,
-					     &q.config.arbiter.n_user_weights, &err);
-	if (rc) {
-		cli_fail("fair serve", &err);
-		return 2;
-	}
+	if (config_parse(o, &q.config.arbiter, err) || allow_parse(o->allow, &allow, err) ||
+	    fair_user_weights_parse("--user-weight", o->user_weight, weights,
+				    &q.config.arbiter.n_user_weights, err))
+		return OPT_USAGE;
 	q.config.allow = allow.a;
 	q.config.arbiter.user_weights = weights;
 	/* Who reads the events may go away before the arbiter does. */
 	signal(SIGPIPE, SIG_IGN);
-	rc = fair_arbiter_run(&q, &err);
+	rc = fair_arbiter_run(&q, err);
 	log_end(&log);
-	return rc ? cli_fail("fair serve", &err) : 0;
+	return rc;
 }
 
 const struct command cmd_fair_serve = {

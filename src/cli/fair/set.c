@@ -108,22 +108,17 @@ static int message_exchange(const char *path, union fair_message *m, size_t leng
 	return rc;
 }
 
-static int set_run(const void *opts, int n_args, char **args)
+static int set_run(const struct call *call, struct hes_err *err)
 {
-	const struct set_opts *o = opts;
+	const struct set_opts *o = call->opts;
 	char path[FAIR_SOCKET_MAX];
 	union fair_message m;
 	size_t length = fair_wire_begin(&m, FAIR_SET);
-	struct hes_err err;
-	int rc = message_make(o, &m.set, &err);
+	int rc = message_make(o, &m.set, err);
 
-	(void)n_args;
-	(void)args;
 	if (!rc)
-		rc = fair_socket_find(cli_app(), o->socket, path, &err);
-	if (!rc)
-		rc = message_exchange(path, &m, length, &err);
-	return rc ? cli_fail("fair set", &err) : 0;
+		rc = fair_socket_find(cli_app(), o->socket, path, err);
+	return rc ? rc : message_exchange(path, &m, length, err);
 }
 
 const struct command cmd_fair_set = {

@@ -386,25 +386,22 @@ static int top_show(int fd, struct view *v, const struct top_opts *o, struct hes
 	return rc;
 }
 
-static int top_run(const void *opts, int n_args, char **args)
+static int top_run(const struct call *call, struct hes_err *err)
 {
-	const struct top_opts *o = opts;
+	const struct top_opts *o = call->opts;
 	struct view v = { .n_gpus = 0 };
 	char path[FAIR_SOCKET_MAX];
-	struct hes_err err;
-	int fd = -1, rc = fair_socket_find(cli_app(), o->socket, path, &err);
+	int fd = -1, rc = fair_socket_find(cli_app(), o->socket, path, err);
 
-	(void)n_args;
-	(void)args;
 	if (!rc) {
-		fd = fair_client_open(path, &err);
-		rc = fd < 0 ? fd : top_show(fd, &v, o, &err);
+		fd = fair_client_open(path, err);
+		rc = fd < 0 ? fd : top_show(fd, &v, o, err);
 	}
 	if (fd >= 0)
 		close(fd);
 	free(v.rows);
 	free(v.outside);
-	return rc < 0 ? cli_fail("fair top", &err) : rc;
+	return rc;
 }
 
 const struct command cmd_fair_top = {

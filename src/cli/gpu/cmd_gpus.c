@@ -114,24 +114,22 @@ static int device_print(const struct cuda_driver *d, int ordinal, struct hes_err
 }
 
 /* For the process that asks CUDA (app/gpus_visible.c): all UUIDs in its order, one a line. */
-static int cuda_order_print(void)
+static int cuda_order_print(struct hes_err *err)
 {
 	struct cuda_driver d;
-	struct hes_err err;
 	int n = 0, code, rc;
 
 	/* All GPUs, and those of this machine: an MPS server may have fewer. */
 	unsetenv("CUDA_VISIBLE_DEVICES");
 	setenv("CUDA_MPS_PIPE_DIRECTORY", "/dev/null", 1);
-	rc = cuda_driver_open(&d, &err);
+	rc = cuda_driver_open(&d, err);
 	code = rc ? 0 : d.device_count(&n);
 	if (code)
-		rc = cuda_driver_fail(&d, "cuDeviceGetCount", code, &err);
+		rc = cuda_driver_fail(&d, "cuDeviceGetCount", code, err);
 	for (int i = 0; !rc && i < n; i++)
-		rc = device_print(&d, i, &err);
-	if (!rc && fflush(stdout))
-		rc = hes_fail(&err, -errno, "standard output: %s", strerror(errno));
-	return rc ? cli_fail("gpus", &err) : 0;
+		rc = device_print(&d, i, err);
+	return !rc && fflush(stdout) ? hes_fail(err, -errno, "standard output: %s", strerror(errno))
+				     : rc;
 }
 
 #define MIB (1024 * 1024)
@@ -354,31 +352,26 @@ static int gpus_list_rows(const struct hes_catalogue *c)
 	return status;
 }
 
-static int run_gpus(const void *opts, int n_args, char **args)
+static int run_gpus(const struct call *call, struct hes_err *err)
 {
-	const struct gpus_opts *o = opts;
+	const struct gpus_opts *o = call->opts;
 	struct hes_catalogue c = { 0 };
 	struct hes_fleet f = { 0 };
-	struct hes_err err;
 	int rc;
 
-	(void)n_args;
-	(void)args;
 	/* Before anything else of this process looks at GPUs. */
 	if (o->cuda_order)
-		return cuda_order_print();
-	rc = app_catalogue_load(cli_app(), o->catalogue, !o->types && !o->fleet, &c, &err);
+		return cuda_order_print(err);
+	rc = app_catalogue_load(cli_app(), o->catalogue, !o->types && !o->fleet, &c, err);
 	if (!rc && o->fleet)
-		rc = hes_fleet_load(o->fleet, &c, &f, &err);
-	if (rc)
-		rc = cli_fail("gpus", &err);
-	else if (o->offer)
+		rc = hes_fleet_load(o->fleet, &c, &f, err);
+	if (!rc && o->offer)
 		rc = offer_put(cli_app(), stdout, &c, o->restore) ? 1 : 0;
-	else if (o->yaml)
+	else if (!rc && o->yaml)
 		rc = gpus_list_rows(&c);
-	else if (o->fleet || o->types)
+	else if (!rc && (o->fleet || o->types))
 		rc = o->fleet ? list_fleet(&f, o->json) : list_types(&c, o->json);
-	else
+	else if (!rc)
 		rc = gpus_list(&c, o->json);
 	hes_fleet_free(&f);
 	hes_catalogue_free(&c);

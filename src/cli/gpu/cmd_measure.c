@@ -360,36 +360,27 @@ static int check_csv(const struct measure_opts *o, struct hes_err *err)
 	return 0;
 }
 
-static int run_measure(const void *opts, int n_args, char **args)
+static int run_measure(const struct call *call, struct hes_err *err)
 {
-	const struct measure_opts *o = opts;
-	char **argv = calloc((size_t)n_args + 1, sizeof(*argv));
+	const struct measure_opts *o = call->opts;
 	struct hes_devices *d = NULL;
 	struct hes_catalogue c = { 0 };
 	size_t *gpus = NULL, n = 0;
-	struct hes_err err = { 0 };
-	int rc;
+	int rc = check_csv(o, err);
 
-	if (check_csv(o, &err) || gpus_check(o->gpus, &err)) {
-		free(argv);
-		return cli_fail("measure", &err);
-	}
-	rc = argv ? app_catalogue_load(cli_app(), o->catalogue, true, &c, &err)
-		  : hes_fail(&err, -ENOMEM, "no memory for the command");
 	if (!rc)
-		rc = app_devices_open(cli_app(), &c, &d, &err);
+		rc = gpus_check(o->gpus, err);
+	if (!rc)
+		rc = app_catalogue_load(cli_app(), o->catalogue, true, &c, err);
+	if (!rc)
+		rc = app_devices_open(cli_app(), &c, &d, err);
 	hes_catalogue_free(&c);
 	if (!rc)
-		rc = gpus_choose(cli_app(), d, o->gpus, GPUS_READ, &gpus, &n, &err);
-	if (!rc) {
-		memcpy(argv, args, (size_t)n_args * sizeof(*argv));
-		rc = measure(o, d, gpus, n, argv, &err);
-	}
-	if (rc < 0)
-		rc = cli_fail("measure", &err);
+		rc = gpus_choose(cli_app(), d, o->gpus, GPUS_READ, &gpus, &n, err);
+	if (!rc)
+		rc = measure(o, d, gpus, n, call->args, err);
 	hes_devices_close(d);
 	free(gpus);
-	free(argv);
 	return rc;
 }
 

@@ -238,33 +238,28 @@ static int print_instant(const struct hes_gpu_type *g, const char *origin,
 }
 
 static int what_if(const struct hes_model *m, const struct hes_catalogue *c,
-		   const struct model_opts *o, struct app_fits *fits, const char *workload)
+		   const struct model_opts *o, struct app_fits *fits, const char *workload,
+		   struct hes_err *err)
 {
 	struct hes_model_job r[HES_MODEL_MAX_JOBS] = { { .batch = (uint32_t)o->batch,
 							 .sm_pct = (uint32_t)o->share } };
 	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 	struct hes_instant now;
 	const struct hes_gpu_type *g;
-	struct hes_err err;
 	size_t n = 1;
 
-	r[0].workload = hes_model_workload(m, workload, &err);
-	if (!r[0].workload) {
-		cli_fail("model", &err);
-		return 2;
-	}
-	g = hes_gpu_type_find(c, o->gpu, &err);
+	r[0].workload = hes_model_workload(m, workload, err);
+	if (!r[0].workload)
+		return OPT_USAGE;
+	g = hes_gpu_type_find(c, o->gpu, err);
 	if (!g)
-		hes_fail_in(&err, "--gpu");
-	if (!g || parse_co_runners(m, o->co_runners, r, &n, &err) ||
+		hes_fail_in(err, "--gpu");
+	/* All values are of options. */
+	if (!g || parse_co_runners(m, o->co_runners, r, &n, err) ||
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n,
-			      rates, &now, &err) ||
-	    app_fits_own(r[0].workload, fits, &err)) {
-		const int status = cli_fail("model", &err);
-
-		/* All values are of options. */
-		return err.code == -ERANGE || err.code == -EINVAL ? 2 : status;
-	}
+			      rates, &now, err) ||
+	    app_fits_own(r[0].workload, fits, err))
+		return err->code == -ERANGE || err->code == -EINVAL ? OPT_USAGE : err->code;
 	app_model_tell_derived(cli_app(), m, &g, 1);
 	return print_instant(g, hes_model_gpu_origin(m, g->name), &now, r, rates, n, fits, o->json);
 }
@@ -335,17 +330,17 @@ static void print_added(const struct hes_model_fit *f, const struct add_workload
 }
 
 static int add_workload(struct hes_model *m, const struct hes_catalogue *c,
-			const struct add_workload_opts *o, const char *profiles, bool json)
+			const struct add_workload_opts *o, const char *profiles, bool json,
+			struct hes_err *err)
 {
 	const struct hes_workload_facts facts = facts_of(o, profiles);
 	struct hes_model_fit fit;
-	struct hes_err err;
-	int rc = model_add(m, c, o->name, &facts, profiles, &fit, &err);
+	int rc = model_add(m, c, o->name, &facts, profiles, &fit, err);
 
 	if (!rc && o->output)
-		rc = model_add_to_file(hes_model_workload(m, o->name, NULL), o->output, &err);
+		rc = model_add_to_file(hes_model_workload(m, o->name, NULL), o->output, err);
 	if (rc)
-		return cli_fail("model", &err);
+		return rc;
 	if (json)
 		return cli_print_json("heshare-model-fit",
 				      json_pack("{s:o}", "fitted", cli_fits_json(&fit, 1)));
@@ -378,33 +373,28 @@ static const char *misuse(const struct model_opts *o, int n_args)
 				       : NULL;
 }
 
-static int run_model(const void *opts, int n_args, char **args)
+static int run_model(const struct call *call, struct hes_err *err)
 {
-	const struct model_opts *o = opts;
+	const struct model_opts *o = call->opts;
 	struct hes_catalogue c = { 0 };
 	struct hes_model *m = NULL;
 	struct app_fits fits = { 0 };
-	const char *wrong = misuse(o, n_args);
-	struct hes_err err;
+	const char *wrong = misuse(o, call->n);
 	int rc;
 
-	if (wrong) {
-		fprintf(stderr, "heshare model: %s\n", wrong);
-		return 2;
-	}
-	rc = app_catalogue_load(cli_app(), o->catalogue, false, &c, &err);
+	if (wrong)
+		return opt_usage(err, wrong);
+	rc = app_catalogue_load(cli_app(), o->catalogue, false, &c, err);
 	if (!rc)
-		rc = app_model_load(cli_app(), o->physics, &c, NULL, 0, &m, &err);
+		rc = app_model_load(cli_app(), o->physics, &c, NULL, 0, &m, err);
 	if (!rc && o->profiles && !o->add.name)
-		rc = app_fits_all(m, &c, o->profiles, &fits, &err);
-	if (rc)
-		rc = cli_fail("model", &err);
-	else if (o->add.name)
-		rc = add_workload(m, &c, &o->add, o->profiles, o->json);
-	else if (o->list)
+		rc = app_fits_all(m, &c, o->profiles, &fits, err);
+	if (!rc && o->add.name)
+		rc = add_workload(m, &c, &o->add, o->profiles, o->json, err);
+	else if (!rc && o->list)
 		rc = list(m, &c, o->json);
-	else
-		rc = what_if(m, &c, o, &fits, args[0]);
+	else if (!rc)
+		rc = what_if(m, &c, o, &fits, call->args[0], err);
 	free(fits.v);
 	hes_model_free(m);
 	hes_catalogue_free(&c);

@@ -160,7 +160,7 @@ static int run_jobs(const struct partition_opts *o, const struct partition_run_r
 	return rc;
 }
 
-/* @param lines  commands of --run; NULL: those that were profiled. @return exit status */
+/* @param lines  commands of --run; NULL: those that were profiled. @return exit status; -errno */
 static int tell_split(const struct partition_opts *o, const struct partition_answer *a,
 		      const struct hes_catalogue *c, char *const *lines, struct hes_err *err)
 {
@@ -178,39 +178,35 @@ static int tell_split(const struct partition_opts *o, const struct partition_ans
 		status = cli_print_json("heshare-partition", partition_json(a));
 	if (!rc && o->run)
 		rc = run_jobs(o, &run, &status, err);
-	return rc ? cli_fail("partition", err) : status;
+	return rc ? rc : status;
 }
 
 static int run_split(const struct partition_opts *o, const struct partition_name *jobs, size_t n,
-		     char *const *lines)
+		     char *const *lines, struct hes_err *err)
 {
 	struct partition_inputs in = { .modelled = false };
 	struct hes_device_info info = { .uuid = "" };
 	struct partition_answer a;
-	struct hes_err err;
-	int status = partition_answer(&o->q, jobs, n, &in, &info, &a, &err)
-			     ? cli_fail("partition", &err)
-			     : tell_split(o, &a, &in.catalogue, lines, &err);
+	int rc = partition_answer(&o->q, jobs, n, &in, &info, &a, err);
 
+	if (!rc)
+		rc = tell_split(o, &a, &in.catalogue, lines, err);
 	partition_answer_free(&a);
 	partition_inputs_free(&in);
-	return status;
+	return rc;
 }
 
-static int run_fleet(const struct partition_opts *o)
+static int run_fleet(const struct partition_opts *o, struct hes_err *err)
 {
 	struct partition_fleet f;
-	struct hes_err err;
-	int status = 0;
+	int rc = partition_fleet(&o->q, &f, err);
 
-	if (partition_fleet(&o->q, &f, &err))
-		status = cli_fail("partition", &err);
-	else if (o->json)
-		status = cli_print_json("heshare-partition-fleet", partition_fleet_json(&f));
-	else
+	if (!rc && o->json)
+		rc = cli_print_json("heshare-partition-fleet", partition_fleet_json(&f));
+	else if (!rc)
 		partition_fleet_print(&f);
 	partition_fleet_free(&f);
-	return status;
+	return rc;
 }
 
 /* What is wrong with the options together; NULL: nothing. */
@@ -243,38 +239,35 @@ static const char *misuse(const struct partition_opts *o, int n_args)
 	return NULL;
 }
 
-static int run_partition(const void *opts, int n_args, char **args)
+static int run_partition(const struct call *call, struct hes_err *err)
 {
-	struct partition_opts o = *(const struct partition_opts *)opts;
+	struct partition_opts *o = call->opts;
 	struct partition_name jobs[HES_PARTITION_MAX_JOBS];
-	const char *wrong = misuse(&o, n_args);
-	const int n_jobs = o.n_jobs < 0 ? n_args : o.n_jobs;
-	struct hes_err err;
+	const char *wrong = misuse(o, call->n);
+	const int n_jobs = o->n_jobs < 0 ? call->n : o->n_jobs;
+	int rc;
 
-	if (wrong) {
-		fprintf(stderr, "heshare partition: %s\n", wrong);
-		return 2;
-	}
-	o.q.from.app = cli_app();
-	o.q.from.progress = cli_progress;
-	o.q.method = (enum hes_partition_method)word_index(o.method, methods);
-	o.q.objective = o.objective ? (enum hes_partition_objective)word_index(
-					      o.objective, hes_partition_objectives)
-			: o.q.jobs ? HES_PARTITION_ENERGY
-				   : HES_PARTITION_NORMALIZED;
-	if (o.q.jobs)
-		return run_fleet(&o);
+	if (wrong)
+		return opt_usage(err, wrong);
+	o->q.from.app = cli_app();
+	o->q.from.progress = cli_progress;
+	o->q.method = (enum hes_partition_method)word_index(o->method, methods);
+	o->q.objective = o->objective ? (enum hes_partition_objective)word_index(
+						o->objective, hes_partition_objectives)
+			 : o->q.jobs ? HES_PARTITION_ENERGY
+				     : HES_PARTITION_NORMALIZED;
+	if (o->q.jobs)
+		return run_fleet(o, err);
 	for (int i = 0; i < n_jobs; i++) {
-		if (partition_name_parse(args[i], &jobs[i], &err)) {
-			cli_fail("partition", &err);
-			return 2;
-		}
-		if (o.q.from.modelled && !jobs[i].batch_size)
+		if (partition_name_parse(call->args[i], &jobs[i], err))
+			return OPT_USAGE;
+		if (o->q.from.modelled && !jobs[i].batch_size)
 			jobs[i].batch_size = PARTITION_MODELLED_BATCH;
 	}
-	if (partition_check(&o.q, jobs, (size_t)n_jobs, &err))
-		return cli_fail("partition", &err);
-	return run_split(&o, jobs, (size_t)n_jobs, o.n_jobs < 0 ? NULL : args + n_jobs);
+	rc = partition_check(&o->q, jobs, (size_t)n_jobs, err);
+	return rc ? rc
+		  : run_split(o, jobs, (size_t)n_jobs, o->n_jobs < 0 ? NULL : call->args + n_jobs,
+			      err);
 }
 
 const struct command cmd_partition = {

@@ -132,7 +132,7 @@ static void await_job(const struct pilot *p, const char *id)
 		fputs("\r\033[K", stderr);
 }
 
-/* @return exit status */
+/* @return exit status; -errno */
 static int watch(const struct pilot *p, struct hes_err *err)
 {
 	struct run_view v = { 0 };
@@ -161,7 +161,7 @@ static int watch(const struct pilot *p, struct hes_err *err)
 			       p->folder);
 	}
 	run_view_free(&v);
-	return rc ? cli_fail("pilot", err) : status;
+	return rc ? rc : status;
 }
 
 /* @return whether all is done already */
@@ -181,7 +181,7 @@ static bool is_done(const struct pilot *p)
 	return done;
 }
 
-/* @return exit status */
+/* @return exit status; -errno */
 static int carry_out(struct pilot *p, struct hes_err *err)
 {
 	int rc;
@@ -201,40 +201,35 @@ static int carry_out(struct pilot *p, struct hes_err *err)
 	if (p->n_ids)
 		tell_submitted(p);
 	if (rc)
-		return cli_fail("pilot", err);
+		return rc;
 	return p->o->no_wait ? 0 : watch(p, err);
 }
 
-static int run_pilot(const void *opts, int n_args, char **args)
+static int run_pilot(const struct call *call, struct hes_err *err)
 {
-	struct pilot *p = calloc(1, sizeof(*p));
-	struct hes_err err = { 0 };
-	int rc = p ? 0 : hes_fail(&err, -ENOMEM, "out of memory"), status = 1;
+	struct pilot *p;
+	int rc;
 
-	if (!rc) {
-		p->app = cli_app();
-		p->o = opts;
-		rc = pilot_check(p->o, &err);
-		status = rc ? 2 : 1;
-	}
-	if (!rc)
-		rc = pilot_name(p, args[0], &err);
-	if (!rc && n_args > 1)
-		rc = profile_command_join(n_args - 1, args + 1, p->line, &err);
-	if (!rc && n_args > 1)
+	if (pilot_check(call->opts, err))
+		return OPT_USAGE;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	p->app = cli_app();
+	p->o = call->opts;
+	rc = pilot_name(p, call->args[0], err);
+	if (!rc && call->n > 1) {
+		rc = profile_command_join(call->n - 1, call->args + 1, p->line, err);
 		p->command = p->line;
-	if (!rc)
-		rc = pilot_check_jobs(p, &err);
-	if (!rc && p->o->print) {
-		pilot_print(p, stdout);
-		status = 0;
-	} else if (!rc) {
-		status = carry_out(p, &err);
 	}
-	if (rc)
-		status = cli_fail("pilot", &err) == 2 ? 2 : status;
+	if (!rc)
+		rc = pilot_check_jobs(p, err);
+	if (!rc && p->o->print)
+		pilot_print(p, stdout);
+	else if (!rc)
+		rc = carry_out(p, err);
 	free(p);
-	return status;
+	return rc;
 }
 
 const struct command cmd_pilot = {

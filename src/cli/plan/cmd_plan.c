@@ -23,10 +23,8 @@
 #define MAX_INFEASIBLE_SHOWN 10
 
 struct plan_opts {
-	const char *fleet, *gpus, *policy, *prefer, *store, *predictor, *profiles, *output, *front,
-		*budget, *catalogue, *program;
-	uint64_t seed;
-	double power_cap_w, exec_limit_s;
+	struct app_planner_options q;
+	const char *output, *front, *catalogue, *program;
 	bool default_clock, json;
 };
 
@@ -41,9 +39,9 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 /* clang-format off */
 static const struct opt plan_opts[] = {
 	{ .heading = "GPUs",
-	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(q.fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
-	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
+	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(q.gpus), .arg = "LIST",
 	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses "
 "with commas; slurm: of all nodes of the Slurm job; ssh:HOSTFILE: of "
 "hosts" },
@@ -51,20 +49,20 @@ static const struct opt plan_opts[] = {
 	  .help = "heshare on the nodes, if it is not this program's file" },
 	CLI_CATALOGUE_OPT(offsetof(struct plan_opts, catalogue)),
 	{ .heading = "policy",
-	  .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME",
+	  .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(q.policy), .arg = "NAME",
 	  .def = "joint", .offer = offer_policies,
 	  .help = "policy, as NAME, NAME:PREFERENCE or NAME:VARIANT; list prints all of them; "
 		  "exec:PROGRAM runs a program that plans" },
-	EXEC_LIMIT_OPT(offsetof(struct plan_opts, exec_limit_s)),
-	PREFER_OPT(offsetof(struct plan_opts, prefer)),
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1",
+	EXEC_LIMIT_OPT(offsetof(struct plan_opts, q.exec_limit_s)),
+	PREFER_OPT(offsetof(struct plan_opts, q.prefer)),
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(q.seed), .arg = "N", .def = "1",
 	  .max = 0x1p62,
 	  .help = "seed of the random choices" },
 	{ .heading = "predictions",
-	  .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
+	  .name = "store", .kind = OPT_FILE, AT(q.store), .arg = "FILE",
 	  .help = CLI_KNOWN_STORE_HELP },
-	CLI_PREDICTOR_OPT(offsetof(struct plan_opts, predictor)),
-	CLI_PROFILES_OPT(offsetof(struct plan_opts, profiles)),
+	CLI_PREDICTOR_OPT(offsetof(struct plan_opts, q.predictor)),
+	CLI_PROFILES_OPT(offsetof(struct plan_opts, q.profiles)),
 	{ .heading = "output",
 	  .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
 	  .written = true,
@@ -75,11 +73,11 @@ static const struct opt plan_opts[] = {
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "print the plan as one JSON document instead of the summary" },
 	{ .heading = "limits",
-	  .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N",
+	  .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(q.budget), .arg = "TIME|N",
 	  .help = "joint: stop searching after TIME (200ms, 5s) or N evaluations; N gives the same "
 		  "plan on every machine. Without it, N suits the number of jobs: 108000 for 60. "
 		  "Evaluations that have started are finished" },
-	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9,
+	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(q.power_cap_w), .arg = "W", .max = 1e9,
 	  .help = "joint: keep the sum of the highest power of all GPUs below this, W; 0: no cap. "
 		  "If no plan is found, the plan is above the cap, and the excess is printed" },
 	{ .name = "default-clock", .kind = OPT_FLAG, AT(default_clock),
@@ -92,7 +90,6 @@ static const struct opt plan_opts[] = {
 struct inputs {
 	struct hes_catalogue catalogue;
 	struct hes_jobs jobs;
-	struct app_planner_options options;
 	struct app_planner planner;
 	bool arrivals_differed;
 };
@@ -106,13 +103,14 @@ static void unload(struct inputs *in)
 
 static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
 {
-	int rc = app_catalogue_load(cli_app(), o->catalogue, o->gpus != NULL, &in->catalogue, err);
+	int rc =
+		app_catalogue_load(cli_app(), o->catalogue, o->q.gpus != NULL, &in->catalogue, err);
 
 	if (!rc && o->default_clock)
 		app_catalogue_hold_default_clocks(&in->catalogue);
-	if (!rc && offers_wanted(o->gpus))
-		rc = offers_fleet_load(cli_app(), o->gpus, o->program, o->catalogue, &in->catalogue,
-				       &in->planner.gpus, err);
+	if (!rc && offers_wanted(o->q.gpus))
+		rc = offers_fleet_load(cli_app(), o->q.gpus, o->program, o->catalogue,
+				       &in->catalogue, &in->planner.gpus, err);
 	return rc ? rc : app_planner_gpus(&in->planner, err);
 }
 
@@ -225,7 +223,7 @@ static void batch_row(struct table *t, const struct hes_gpu *g, const struct hes
 static void print_known(const struct plan_opts *o, const struct inputs *in,
 			const struct hes_plan *p)
 {
-	if (!o->fleet && !o->gpus)
+	if (!o->q.fleet && !o->q.gpus)
 		fputs("Fleet: the eight GPUs of the HeShare paper (--fleet, --gpus). ", stdout);
 	cli_known_print(stdout, p->known);
 	if (p->known[HES_KNOWN_UNKNOWN])
@@ -319,7 +317,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 		       hes_s(p->evaluations), hes_time_text(first, in->planner.planned_s * 1e6));
 	if (p->peak_mw && p->peak_mw <= p->power_cap_mw)
 		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3,
-		       o->power_cap_w);
+		       o->q.power_cap_w);
 	print_extrapolated(in, p);
 	if (in->arrivals_differed)
 		puts("The jobs' arrival times differ; they are planned as if all waited now. "
@@ -378,7 +376,7 @@ static void warn_of_broken(const struct plan_opts *o, const struct inputs *in,
 		fprintf(stderr,
 			"heshare plan: --power-cap: no plan was found within %g W; with this one "
 			"the GPUs may draw %.1f W\n",
-			o->power_cap_w, (double)p->peak_mw * 1e-3);
+			o->q.power_cap_w, (double)p->peak_mw * 1e-3);
 	if (latest)
 		fprintf(stderr,
 			"heshare plan: %zu of %zu deadline%s would be missed; the latest job, %s, "
@@ -443,64 +441,45 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 {
 	int rc;
 
-	in->options = (struct app_planner_options){
-		.app = cli_app(),
-		.gpus = o->gpus,
-		.fleet = o->fleet,
-		.policy = o->policy,
-		.prefer = o->prefer,
-		.predictor = o->predictor,
-		.profiles = o->profiles,
-		.store = o->store,
-		.budget = o->budget,
-		.power_cap_w = o->power_cap_w,
-		.exec_limit_s = o->exec_limit_s,
-		.seed = o->seed,
-		.progress = cli_plan_progress,
-	};
-	in->planner = (struct app_planner){ .o = &in->options, .catalogue = &in->catalogue };
+	in->planner = (struct app_planner){ .o = &o->q, .catalogue = &in->catalogue };
 	rc = check_outputs(o, err);
 	if (!rc)
 		rc = app_planner_check(&in->planner, err);
 	return rc || !o->front ? rc : check_front(in->planner.policy, err);
 }
 
-static int run_plan(const void *opts, int n_args, char **args)
+static int run_plan(const struct call *call, struct hes_err *err)
 {
-	const struct plan_opts *o = opts;
+	struct plan_opts *o = call->opts;
 	struct inputs in = { 0 };
 	struct hes_plan plan = { 0 };
 	struct hes_front front = { 0 };
-	struct hes_err err;
-	int rc, status = 0;
+	int rc;
 
-	if (strcmp(o->policy, OFFER_LIST) == 0)
+	if (strcmp(o->q.policy, OFFER_LIST) == 0)
 		return offer_print_policies();
-	if (n_args < 1) {
-		fputs("heshare plan: missing operand; usage: heshare plan JOBS\n", stderr);
-		return 2;
-	}
-	if (check(o, &in, &err)) {
-		cli_fail("plan", &err);
+	if (call->n < 1)
+		return opt_usage(err, "missing operand; usage: heshare plan JOBS");
+	o->q.app = cli_app();
+	o->q.progress = cli_plan_progress;
+	if (check(o, &in, err)) {
 		unload(&in);
-		return 2;
+		return OPT_USAGE;
 	}
-	rc = load_fleet(o, &in, &err);
+	rc = load_fleet(o, &in, err);
 	if (!rc)
-		rc = load_jobs(args[0], &in, &err);
+		rc = load_jobs(call->args[0], &in, err);
 	if (!rc)
-		rc = app_plan(&in.planner, &in.jobs, &plan, &front, &err);
+		rc = app_plan(&in.planner, &in.jobs, &plan, &front, err);
 	if (!rc) {
 		warn_of_infeasible(&in, &plan);
 		warn_of_broken(o, &in, &plan);
-		rc = write_out(o, &in, &plan, &front, &err);
+		rc = write_out(o, &in, &plan, &front, err);
 	}
-	if (rc)
-		status = cli_fail("plan", &err);
 	hes_plan_finish(&plan);
 	free(front.v);
 	unload(&in);
-	return status;
+	return rc;
 }
 
 const struct command cmd_plan = {

@@ -242,7 +242,7 @@ static int dry_run(struct profile_session *s, struct hes_err *err)
 			printf("; known: %zu", w.known);
 		putchar('\n');
 	}
-	return rc ? cli_fail("profile", err) : 0;
+	return rc;
 }
 
 static int measure(const struct profile_opts *o, struct profile_session *s, struct hes_err *err)
@@ -256,7 +256,7 @@ static int measure(const struct profile_opts *o, struct profile_session *s, stru
 	rc = profile_run(s, &r, &d, err);
 	leave_line(o->q.ctx);
 	if (rc)
-		return cli_fail("profile", err);
+		return rc;
 	rc = print_result(o, s, &r, &d);
 	if (r.left)
 		fprintf(stderr,
@@ -267,27 +267,24 @@ static int measure(const struct profile_opts *o, struct profile_session *s, stru
 	return rc ? rc : r.left || r.failed;
 }
 
-static int profile_gpus(const struct profile_opts *o)
+static int profile_gpus(const struct profile_opts *o, struct hes_err *err)
 {
 	struct profile_session s;
-	struct hes_err err;
-	int rc = profile_open(&o->q, &s, &err);
+	int rc = profile_open(&o->q, &s, err);
 
-	if (rc)
-		rc = cli_fail("profile", &err);
-	else
-		rc = o->dry_run ? dry_run(&s, &err) : measure(o, &s, &err);
+	if (!rc)
+		rc = o->dry_run ? dry_run(&s, err) : measure(o, &s, err);
 	profile_close(&s);
 	return rc;
 }
 
-static int profile_modelled(const struct profile_opts *o)
+static int profile_modelled(const struct profile_opts *o, struct hes_err *err)
 {
 	struct profile_drawn d;
-	struct hes_err err;
+	int rc = profile_draw(&o->q, &d, err);
 
-	if (profile_draw(&o->q, &d, &err))
-		return cli_fail("profile", &err);
+	if (rc)
+		return rc;
 	if (o->q.folder)
 		fprintf(stderr, "%s/profiles.csv: %zu profile%s; %s/samples.csv: %zu sample%s\n",
 			o->q.folder, d.profiles, hes_s(d.profiles), o->q.folder, d.samples,
@@ -328,29 +325,28 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 			     "heshare profile --help";
 }
 
-static int run_profile(const void *opts, int n_args, char **args)
+static int run_profile(const struct call *call, struct hes_err *err)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
-	struct profile_opts o = *(const struct profile_opts *)opts;
-	const char *wrong = misuse(&o, n_args);
+	struct profile_opts *o = call->opts;
+	const char *wrong = misuse(o, call->n);
 	struct shown shown = { false };
-	struct hes_err err;
+	int rc;
 
-	if (wrong) {
-		fprintf(stderr, "heshare profile: %s\n", wrong);
-		return 2;
-	}
-	if (profile_check(&o.q, &err))
-		return cli_fail("profile", &err);
-	o.q.app = cli_app();
-	o.q.progress = cli_progress;
-	o.q.guard = guard;
-	o.q.report = report_progress;
-	o.q.stop = stop;
-	o.q.ctx = &shown;
-	o.q.args = args;
-	o.q.n_args = n_args;
-	return o.modelled ? profile_modelled(&o) : profile_gpus(&o);
+	if (wrong)
+		return opt_usage(err, wrong);
+	rc = profile_check(&o->q, err);
+	if (rc)
+		return rc;
+	o->q.app = cli_app();
+	o->q.progress = cli_progress;
+	o->q.guard = guard;
+	o->q.report = report_progress;
+	o->q.stop = stop;
+	o->q.ctx = &shown;
+	o->q.args = call->args;
+	o->q.n_args = call->n;
+	return o->modelled ? profile_modelled(o, err) : profile_gpus(o, err);
 }
 
 const struct command cmd_profile = {

@@ -56,21 +56,20 @@ int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struc
 	return app_store_open(cli_app(), o->store, mode, (int)(o->wait_s * 1000), out, err);
 }
 
-static int export_rows(const void *opts, int n, char **operands)
+static int export_rows(const struct call *call, struct hes_err *err)
 {
-	const struct profiles_opts *o = opts;
+	const struct profiles_opts *o = call->opts;
 	const struct export_request q = { .app = cli_app(),
 					  .store = o->store,
 					  .catalogue = o->catalogue,
-					  .folder = operands[0],
+					  .folder = call->args[0],
 					  .wait_ms = (int)(o->wait_s * 1000),
 					  .with_modelled = o->with_modelled };
 	struct exported e;
-	struct hes_err err;
+	int rc = profiles_export(&q, &e, err);
 
-	(void)n;
-	if (profiles_export(&q, &e, &err))
-		return cli_fail("profiles", &err);
+	if (rc)
+		return rc;
 	if (o->json)
 		return cli_print_json("heshare-profiles-export",
 				      json_pack("{s:s, s:I, s:I, s:I}", "folder", q.folder,
@@ -164,9 +163,9 @@ static void tell_import(void *ctx, const char *path, const struct import_files *
 	fflush(stdout);
 }
 
-static int import_rows(const void *opts, int n, char **operands)
+static int import_rows(const struct call *call, struct hes_err *err)
 {
-	const struct profiles_opts *o = opts;
+	const struct profiles_opts *o = call->opts;
 	struct reported reported = { o, json_array() };
 	struct import_request q = { .app = cli_app(),
 				    .store = o->store,
@@ -175,18 +174,17 @@ static int import_rows(const void *opts, int n, char **operands)
 				    .at_us = hes_wall_us(),
 				    .each = tell_import,
 				    .ctx = &reported };
-	struct hes_err err;
-	int rc = o->when ? cli_parse_when("--when", o->when, &q.at_us, &err) : 0;
+	int rc = o->when ? cli_parse_when("--when", o->when, &q.at_us, err) : 0;
 
 	while (strcmp(o->as, hes_source_names[q.source]))
 		q.source++;
 	if (!rc)
-		rc = profiles_import(&q, (size_t)n, operands, &err);
+		rc = profiles_import(&q, (size_t)call->n, call->args, err);
 	if (o->json && (!rc || json_array_size(reported.list)))
 		cli_print_json("heshare-profiles-import",
 			       json_pack("{s:O}", "imports", reported.list));
 	json_decref(reported.list);
-	return rc ? cli_fail("profiles", &err) : 0;
+	return rc;
 }
 
 /* How a workload did with others, by whichever of its names. */
@@ -200,25 +198,21 @@ static int forget_sets(struct hes_store *store, const char *operand, struct hes_
 	return rc;
 }
 
-static int profiles_forget(const void *opts, int n, char **operands)
+static int profiles_forget(const struct call *call, struct hes_err *err)
 {
-	const struct profiles_opts *o = opts;
+	const struct profiles_opts *o = call->opts;
 	struct hes_store *store = NULL;
-	struct hes_err err;
 	uint64_t origin = 0;
 	int rc;
 
-	(void)n;
-	if (!o->sets && hes_parse_u64("forget", operands[0], 1, INT64_MAX, &origin, &err)) {
-		cli_fail("profiles", &err);
-		return 2;
-	}
-	rc = profiles_open(o, HES_STORE_READ, &store, &err);
+	if (!o->sets && hes_parse_u64("NUMBER", call->args[0], 1, INT64_MAX, &origin, err))
+		return OPT_USAGE;
+	rc = profiles_open(o, HES_STORE_READ, &store, err);
 	if (!rc)
-		rc = o->sets ? forget_sets(store, operands[0], &err)
-			     : hes_store_forget(store, (int64_t)origin, &err);
+		rc = o->sets ? forget_sets(store, call->args[0], err)
+			     : hes_store_forget(store, (int64_t)origin, err);
 	hes_store_close(store);
-	return rc ? cli_fail("profiles", &err) : 0;
+	return rc;
 }
 
 static const struct command cmd_list = {

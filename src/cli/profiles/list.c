@@ -143,19 +143,17 @@ static int print_listing(const struct listing *l, bool json)
 	return 0;
 }
 
-int profiles_list(const void *opts, int n, char **operands)
+int profiles_list(const struct call *call, struct hes_err *err)
 {
-	const struct profiles_opts *o = opts;
+	const struct profiles_opts *o = call->opts;
 	struct listing l = { 0 };
-	struct hes_err err;
-	int status =
-		load_listing(o, &l, &err) ? cli_fail("profiles", &err) : print_listing(&l, o->json);
+	int rc = load_listing(o, &l, err);
 
-	(void)n;
-	(void)operands;
+	if (!rc)
+		rc = print_listing(&l, o->json);
 	free(l.holdings);
 	free(l.origins);
-	return status;
+	return rc;
 }
 
 /* 0 is a missing value. */
@@ -357,26 +355,26 @@ bool profiles_name(unsigned i, const char *operand, char out[HES_NAME_MAX])
 	return i <= 2;
 }
 
-int profiles_show(const void *opts, int n, char **operands)
+int profiles_show(const struct call *call, struct hes_err *err)
 {
-	const struct profiles_opts *o = opts;
+	const struct profiles_opts *o = call->opts;
 	struct shown w = { .p = { 0 } };
 	struct hes_store *store = NULL;
-	struct hes_err err;
-	int status, rc = profiles_open(o, HES_STORE_READ, &store, &err);
+	int rc = profiles_open(o, HES_STORE_READ, &store, err);
 
-	(void)n;
-	for (unsigned i = 0; !rc && !shown_rows(&w) && profiles_name(i, operands[0], w.name); i++) {
+	for (unsigned i = 0; !rc && !shown_rows(&w) && profiles_name(i, call->args[0], w.name);
+	     i++) {
 		shown_free(&w);
-		rc = shown_read(store, o->with_modelled, &w, &err);
+		rc = shown_read(store, o->with_modelled, &w, err);
 	}
 	if (!rc && !shown_rows(&w))
-		rc = hes_fail(&err, -ENOENT,
+		rc = hes_fail(err, -ENOENT,
 			      "no rows of workload \"%.60s\"%s; heshare profiles list shows what "
 			      "there is",
-			      operands[0], o->with_modelled ? "" : " that are not modelled");
-	status = rc ? cli_fail("profiles", &err) : print_rows(&w, o->json);
+			      call->args[0], o->with_modelled ? "" : " that are not modelled");
+	if (!rc)
+		rc = print_rows(&w, o->json);
 	shown_free(&w);
 	hes_store_close(store);
-	return status;
+	return rc;
 }

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "app/known_store.h"
+#include "cli/opt.h"
 
 struct profiles_opts {
 	const char *store;
@@ -21,9 +22,9 @@ struct profiles_opts {
 int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struct hes_store **out,
 		  struct hes_err *err);
 
-/** Commands behind `heshare profiles`; they take a struct profiles_opts. @return exit status */
-int profiles_list(const void *opts, int n, char **operands);
-int profiles_show(const void *opts, int n, char **operands);
+/** Commands behind `heshare profiles`; their options are a struct profiles_opts. */
+int profiles_list(const struct call *call, struct hes_err *err);
+int profiles_show(const struct call *call, struct hes_err *err);
 
 /** The names that the workload of an operand may have: as it is given, that of a command, that of
  * its whole run. @return false: there is no @i-th */

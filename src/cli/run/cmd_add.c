@@ -83,29 +83,26 @@ static int check_use(const struct add_opts *o, int n_args, char **args,
 	return rc || n_args <= 2 ? rc : profile_command_join(n_args - 2, args + 2, template, err);
 }
 
-static int run_add(const void *opts, int n_args, char **args)
+static int run_add(const struct call *call, struct hes_err *err)
 {
-	const struct add_opts *o = opts;
+	const struct add_opts *o = call->opts;
 	char template[HES_POINT_COMMAND];
 	struct app_add_options q = {
 		.app = cli_app(),
-		.jobs = args[1],
-		.commands = { o->commands, n_args > 2 ? template : o->command, o->progress },
+		.jobs = call->args[1],
+		.commands = { o->commands, call->n > 2 ? template : o->command, o->progress },
 		.catalogue = o->catalogue,
 		.store = o->store,
 	};
 	struct app_add a = { 0 };
-	struct hes_err err;
 	int rc;
 
-	if (check_use(o, n_args, args, template, &q.run, &err))
-		return cli_fail("add", &err), 2;
-	rc = app_jobs_add(&a, &q, &err);
+	if (check_use(o, call->n, call->args, template, &q.run, err))
+		return OPT_USAGE;
+	rc = app_jobs_add(&a, &q, err);
 	if (!rc && !o->no_wait)
-		rc = app_jobs_await(&a, &err);
-	if (rc)
-		rc = cli_fail("add", &err);
-	else
+		rc = app_jobs_await(&a, err);
+	if (!rc)
 		rc = o->json ? print_json(&a) : print_text(&a);
 	app_add_close(&a);
 	return rc;

@@ -43,27 +43,24 @@ static void print_undone(const struct restore_opts *o, const char *folder,
 		printf("%s: nothing to restore\n", folder);
 }
 
-static int run_restore(const void *opts, int n_args, char **args)
+static int run_restore(const struct call *call, struct hes_err *err)
 {
-	const struct restore_opts *o = opts;
+	const struct restore_opts *o = call->opts;
 	struct hes_undone m = { 0 };
-	struct hes_err err = { 0 };
 	int rc;
 
-	if (o->guard == (n_args == 1)) {
-		fputs("heshare restore: name the folder of one run\n", stderr);
-		return 2;
-	}
+	if (o->guard == (call->n == 1))
+		return opt_usage(err, "name the folder of one run");
 	if (o->guard)
-		return hes_guard_serve(STDIN_FILENO, &err) ? cli_fail("restore", &err) : 0;
-	rc = hes_guard_restore(args[0], &m, &err);
-	if (rc == -ENOENT && !access(args[0], F_OK)) {
-		print_undone(o, args[0], &m, false);
+		return hes_guard_serve(STDIN_FILENO, err);
+	rc = hes_guard_restore(call->args[0], &m, err);
+	if (rc == -ENOENT && !access(call->args[0], F_OK)) {
+		print_undone(o, call->args[0], &m, false);
 		return 0;
 	}
 	if (!rc || m.clocks + m.daemons + m.jobs)
-		print_undone(o, args[0], &m, true);
-	return rc ? cli_fail("restore", &err) : 0;
+		print_undone(o, call->args[0], &m, true);
+	return rc;
 }
 
 const struct command cmd_restore = {

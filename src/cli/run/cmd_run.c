@@ -26,17 +26,12 @@
 #include "launch/wrap.h"
 
 struct run_opts {
-	bool dry_run, resume, resume_if_begun, restart, wrap, stop_file;
+	struct app_run_options q;
 	int before; /* operands before "--" */
-	const char *jobs, *command, *commands, *node, *store, *profiles, *catalogue, *launcher,
-		*program, *predictor, *progress;
+	const char *launcher, *program, *log_max;
 	uint64_t retries;
-	uint64_t share_sum;
-	double explore_pct;
-	double timeout_factor, timeout_least_s, grace_s, before_end_s;
-	bool no_clocks, no_mps, json, allow_setuid, early_ok, other_gpus;
-	const char *log_max, *gpus, *policy, *prefer;
-	double power_cap_w;
+	double explore_pct, timeout_factor, timeout_least_s, grace_s, before_end_s;
+	bool wrap, stop_file, no_clocks, no_mps, json, allow_setuid, early_ok;
 };
 
 #define AT(member) .offset = offsetof(struct run_opts, member)
@@ -44,13 +39,13 @@ struct run_opts {
 /* clang-format off */
 static const struct opt run_opts[] = {
 	{ .heading = "planning a jobs file",
-	  .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
+	  .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(q.plan.gpus), .arg = "LIST",
 	  .help = "use these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, "
 		  "all that can be used" },
-	PREFER_OPT(offsetof(struct run_opts, prefer)),
-	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9,
+	PREFER_OPT(offsetof(struct run_opts, q.plan.prefer)),
+	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(q.plan.power_cap_w), .arg = "W", .max = 1e9,
 	  .help = "keep the sum of the power of all GPUs below this, W; 0: no cap" },
-	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME",
+	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(q.plan.policy), .arg = "NAME",
 	  .offer = offer_contenders,
 	  .help = "policy, as NAME, NAME:PREFERENCE or NAME:VARIANT; without it, joint" },
 	{ .name = "explore", .kind = OPT_DOUBLE, AT(explore_pct), .arg = "PCT", .def = "2",
@@ -58,31 +53,31 @@ static const struct opt run_opts[] = {
 	  .help = "spend at most PCT % of the GPUs' time with jobs on experiments, which find "
 		  "clocks and co-runners while jobs work; 0: none" },
 	{ .heading = "the run",
-	  .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
+	  .name = "dry-run", .kind = OPT_FLAG, AT(q.dry_run),
 	  .help = "print every act in order, with planned times, and do nothing" },
-	{ .name = "resume", .kind = OPT_FLAG, AT(resume),
+	{ .name = "resume", .kind = OPT_FLAG, AT(q.resume),
 	  .help = "continue the last run of this plan or jobs file; jobs that are done do not "
 		  "run again" },
-	{ .name = "resume-if-begun", .kind = OPT_FLAG, AT(resume_if_begun),
+	{ .name = "resume-if-begun", .kind = OPT_FLAG, AT(q.resume_if_begun),
 	  .help = "--resume if this plan or jobs file was run before, else begin" },
-	{ .name = "restart", .kind = OPT_FLAG, AT(restart), .without = "resume,resume-if-begun",
+	{ .name = "restart", .kind = OPT_FLAG, AT(q.restart), .without = "resume,resume-if-begun",
 	  .help = "start again although the last run of this plan or jobs file can be resumed" },
-	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
+	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(q.folder), .arg = "DIR",
 	  .help = "folder for the output of the jobs and the plan; without it, the name of the "
 		  "file with .run in place of .csv or .json" },
 	{ .name = "log-max", .kind = OPT_TEXT, AT(log_max), .arg = "SIZE", .def = "1G",
 	  .help = "of more output than SIZE (100k, 50M, 2G), an attempt of a job keeps the "
 		  "beginning, progress lines and the end; 0: keep all" },
 	{ .heading = "commands of jobs",
-	  .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN",
+	  .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(q.commands.pattern), .arg = "PATTERN",
 	  .help = "command of jobs without one of their own, with {workload}, {batch}, "
 		  "{iterations}, {memory} and {job}" },
-	{ .name = "commands", .kind = OPT_FILE, AT(commands), .arg = "FILE",
+	{ .name = "commands", .kind = OPT_FILE, AT(q.commands.list), .arg = "FILE",
 	  .help = "CSV file with the columns workload and command: a pattern for each workload" },
-	CLI_PROGRESS_OPT(offsetof(struct run_opts, progress)),
+	CLI_PROGRESS_OPT(offsetof(struct run_opts, q.commands.progress)),
 	{ .name = "allow-setuid", .kind = OPT_FLAG, AT(allow_setuid),
 	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
-	{ .name = "node", .kind = OPT_TEXT, AT(node), .arg = "NAME",
+	{ .name = "node", .kind = OPT_TEXT, AT(q.node), .arg = "NAME",
 	  .help = "run only the jobs of this node; without it, those of this machine if the plan "
 		  "names it, else all" },
 	{ .heading = "several nodes",
@@ -91,7 +86,7 @@ static const struct opt run_opts[] = {
 		  "of several nodes without this option, or ssh:HOSTFILE" },
 	{ .name = "program", .kind = OPT_FILE, AT(program), .arg = "FILE",
 	  .help = "heshare on the nodes, if it is not this program's file" },
-	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
+	{ .name = "predictor", .kind = OPT_FILE, AT(q.plan.predictor), .arg = "FILE",
 	  .help = "predictor of heshare train, for jobs of a file, added jobs and what a node "
 		  "left; without it, one trained on the store's samples" },
 	{ .name = "before-end", .kind = OPT_DOUBLE, AT(before_end_s), .arg = "S", .def = "60",
@@ -112,21 +107,21 @@ static const struct opt run_opts[] = {
 	  .help = "time from asking a job to end until it is killed, seconds" },
 	{ .heading = "GPUs",
 	  .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks), .help = "do not set clocks" },
-	{ .name = "other-gpus", .kind = OPT_FLAG, AT(other_gpus),
+	{ .name = "other-gpus", .kind = OPT_FLAG, AT(q.other_gpus),
 	  .help = "let other GPUs of the same types stand for those that the plan was made for and "
 		  "that are not here" },
-	{ .name = "share-sum", .kind = OPT_U64, AT(share_sum), .arg = "PCT", .def = "100",
+	{ .name = "share-sum", .kind = OPT_U64, AT(q.share_sum), .arg = "PCT", .def = "100",
 	  .min = 100, .max = 100 * HES_MAX_SHARING,
 	  .help = "for batches: highest sum of the shares on a GPU, %; above 100, jobs slow each "
 		  "other more" },
 	{ .name = "no-mps", .kind = OPT_FLAG, AT(no_mps),
 	  .help = "do not start MPS: jobs that share a GPU take turns" },
-	CLI_CATALOGUE_OPT(offsetof(struct run_opts, catalogue)),
+	CLI_CATALOGUE_OPT(offsetof(struct run_opts, q.catalogue)),
 	{ .heading = "records and report",
-	  .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
+	  .name = "profiles", .kind = OPT_FILE, AT(q.plan.profiles), .arg = "FILE",
 	  .help = "profiles.csv or its folder, to split joules and to add samples of this run; "
 		  "without it, those of the store" },
-	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
+	{ .name = "store", .kind = OPT_FILE, AT(q.plan.store), .arg = "FILE",
 	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "print the report as one JSON document" },
@@ -140,7 +135,6 @@ static const struct opt run_opts[] = {
 
 /* A run, and where it is carried out. */
 struct inputs {
-	struct app_run_options options;
 	struct app_run run;
 	struct launcher launcher;
 	char template[HES_POINT_COMMAND]; /* COMMAND, for a shell */
@@ -176,11 +170,11 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 		.early_ok = o->early_ok,
 	};
 	struct hes_store_profiling profiling;
-	struct hes_err err;
+	struct hes_err why;
 	int status = 0;
 
-	if (app_run_profiling(&in->run, &profiling, &err))
-		status = cli_fail("run", &err);
+	if (app_run_profiling(&in->run, &profiling, &why))
+		status = cli_fail("run", &why);
 	else
 		e.profiling = &profiling;
 	return run_ending_tell(&e, r, more) || status;
@@ -190,7 +184,7 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
  * stops its runners. */
 static double stop_time(const struct run_opts *o)
 {
-	const double left_s = o->dry_run || o->stop_file ? -1 : slurm_seconds_left(cli_app()),
+	const double left_s = o->q.dry_run || o->stop_file ? -1 : slurm_seconds_left(cli_app()),
 		     now_s = hes_monotonic_s();
 
 	return left_s < 0 ? 0 : left_s > o->before_end_s ? now_s + left_s - o->before_end_s : now_s;
@@ -205,7 +199,7 @@ static char *runner_args(const struct run_opts *o, const char **out)
 	if (!values)
 		return NULL;
 	snprintf(values, 64, "--retries=%llu", (unsigned long long)o->retries);
-	snprintf(values + 64, 64, "--share-sum=%llu", (unsigned long long)o->share_sum);
+	snprintf(values + 64, 64, "--share-sum=%llu", (unsigned long long)o->q.share_sum);
 	snprintf(values + 128, 64, "--timeout-factor=%.17g", o->timeout_factor);
 	snprintf(values + 192, 64, "--timeout-least=%.17g", o->timeout_least_s);
 	snprintf(values + 256, 64, "--grace=%.17g", o->grace_s);
@@ -220,13 +214,13 @@ static char *runner_args(const struct run_opts *o, const char **out)
 		out[n++] = "--allow-setuid";
 	if (o->early_ok)
 		out[n++] = "--early-ok";
-	if (o->catalogue) {
+	if (o->q.catalogue) {
 		out[n++] = "--catalogue";
-		out[n++] = o->catalogue;
+		out[n++] = o->q.catalogue;
 	}
-	if (o->profiles) {
+	if (o->q.plan.profiles) {
 		out[n++] = "--profiles";
-		out[n++] = o->profiles;
+		out[n++] = o->q.plan.profiles;
 	}
 	out[n++] = "--log-max";
 	out[n++] = o->log_max;
@@ -234,7 +228,7 @@ static char *runner_args(const struct run_opts *o, const char **out)
 	return values;
 }
 
-static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
+static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	const char *args[18];
 	char *values = runner_args(o, args);
@@ -247,8 +241,8 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 		.user = in->run.user,
 		.store = in->run.store,
 		.journal = in->run.journal,
-		.predictor = o->predictor,
-		.profiles = o->profiles,
+		.predictor = o->q.plan.predictor,
+		.profiles = o->q.plan.profiles,
 		.runner_args = args,
 		.stop_s = stop_time(o),
 		.early_ok = o->early_ok,
@@ -256,36 +250,34 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 	};
 	struct hes_run_report report = { 0 };
 	json_t *nodes = NULL;
-	struct hes_err err;
-	int status;
+	int rc;
 
 	run_keep_stops();
-	status = values ? head_run(&q, &in->run.run, &report, &nodes, &err)
-			: hes_fail(&err, -ENOMEM, "out of memory");
+	rc = values ? head_run(&q, &in->run.run, &report, &nodes, err)
+		    : hes_fail(err, -ENOMEM, "out of memory");
 	free(values);
-	if (status)
-		return cli_fail("run", &err);
-	status = tell_report(o, in, &report, nodes);
+	if (rc)
+		return rc;
+	rc = tell_report(o, in, &report, nodes);
 	hes_run_report_free(&report);
-	return status;
+	return rc;
 }
 
 /* Acts have lines of a shell: they are not parted. */
-static int rehearse(struct hes_run_request *q)
+static int rehearse(struct hes_run_request *q, struct hes_err *err)
 {
 	struct table acts = { 0 };
-	struct hes_err err;
 	int rc;
 
 	q->listener = (struct hes_run_listener){ .message = run_show_rehearsal,
 						 .act = run_show_act,
 						 .ctx = &acts };
-	rc = hes_run_rehearse(q, &err);
+	rc = hes_run_rehearse(q, err);
 	table_print(&acts, stdout, 0, INT_MAX);
-	return rc ? cli_fail("run", &err) : 0;
+	return rc;
 }
 
-static int carry_out(const struct run_opts *o, struct inputs *in)
+static int carry_out(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	struct hes_run_request q = {
 		.retries = (unsigned)o->retries,
@@ -302,58 +294,25 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.listener = { .message = run_show_message, .progress = run_show_progress },
 	};
 	struct hes_run_report report = { 0 };
-	struct hes_err err;
-	int status;
+	int rc;
 
 	app_run_request(&in->run, &q);
-	if (o->dry_run)
-		return rehearse(&q);
-	if (run_carry_out(&q, o->log_max, in->run.journal, &in->run.run, &report, &err))
-		return cli_fail("run", &err);
-	status = tell_report(o, in, &report, NULL);
+	if (o->q.dry_run)
+		return rehearse(&q, err);
+	rc = run_carry_out(&q, o->log_max, in->run.journal, &in->run.run, &report, err);
+	if (rc)
+		return rc;
+	rc = tell_report(o, in, &report, NULL);
 	hes_run_report_free(&report);
-	return status;
-}
-
-static struct app_run_options run_options(const struct run_opts *o, const char *file,
-					  const char *jobs, const char *command)
-{
-	return (struct app_run_options){
-		.plan = { .app = cli_app(),
-			  .gpus = o->gpus,
-			  .policy = o->policy,
-			  .prefer = o->prefer,
-			  .predictor = o->predictor,
-			  .profiles = o->profiles,
-			  .store = o->store,
-			  .power_cap_w = o->power_cap_w,
-			  .seed = 1,
-			  .of_run = true,
-			  .progress = cli_plan_progress },
-		.file = file,
-		.jobs = jobs,
-		.catalogue = o->catalogue,
-		.commands = { o->commands, command, o->progress },
-		.folder = o->jobs,
-		.node = o->node,
-		.share_sum = (uint32_t)o->share_sum,
-		.of_round = o->stop_file && o->node,
-		.on_nodes = !o->node && !o->dry_run &&
-			    (o->launcher ||
-			     (slurm_is_job(cli_app()) && slurm_count_nodes(cli_app()) > 1)),
-		.dry_run = o->dry_run,
-		.resume = o->resume,
-		.resume_if_begun = o->resume_if_begun,
-		.restart = o->restart,
-		.other_gpus = o->other_gpus,
-	};
+	return rc;
 }
 
 /* @return 0; -EINVAL, -ENOENT wrong usage */
-static int check_use(const struct run_opts *o, int n_args, char **args, struct inputs *in,
+static int check_use(struct run_opts *o, int n_args, char **args, struct inputs *in,
 		     struct hes_err *err)
 {
 	const int files = o->before < 0 ? n_args : o->before;
+	struct app_run_options *q = &o->q;
 	int rc = o->launcher ? launcher_check(o->launcher, err) : 0;
 
 	if (!rc && (files < 1 || files > 2))
@@ -362,14 +321,23 @@ static int check_use(const struct run_opts *o, int n_args, char **args, struct i
 			      "--: heshare run jobs.csv -- ./job.sh {workload} {batch}");
 	if (!rc && n_args > files)
 		rc = profile_command_join(n_args - files, args + files, in->template, err);
-	if (!rc && n_args > files && o->command)
+	if (!rc && n_args > files && q->commands.pattern)
 		rc = hes_fail(err, -EINVAL,
 			      "--command: there is a command after --, too; name one");
 	if (rc)
 		return rc;
-	in->options = run_options(o, args[0], files > 1 ? args[1] : NULL,
-				  n_args > files ? in->template : o->command);
-	return app_run_check(&in->run, &in->options, err);
+	q->plan.app = cli_app();
+	q->plan.seed = 1;
+	q->plan.of_run = true;
+	q->plan.progress = cli_plan_progress;
+	q->file = args[0];
+	q->jobs = files > 1 ? args[1] : NULL;
+	q->commands.pattern = n_args > files ? in->template : q->commands.pattern;
+	q->of_round = o->stop_file && q->node;
+	q->on_nodes =
+		!q->node && !q->dry_run &&
+		(o->launcher || (slurm_is_job(cli_app()) && slurm_count_nodes(cli_app()) > 1));
+	return app_run_check(&in->run, q, err);
 }
 
 static int begin(const struct run_opts *o, struct inputs *in, struct hes_err *err)
@@ -378,30 +346,28 @@ static int begin(const struct run_opts *o, struct inputs *in, struct hes_err *er
 
 	if (!rc && in->run.of_jobs && !in->run.run.id)
 		tell_known(&in->run);
-	if (!rc && in->options.on_nodes)
+	if (!rc && o->q.on_nodes)
 		rc = launcher_open(cli_app(), o->launcher, o->program, &in->launcher, err);
-	in->launcher.catalogue = o->catalogue;
-	return rc || o->dry_run ? rc : app_run_open(&in->run, err);
+	in->launcher.catalogue = o->q.catalogue;
+	return rc || o->q.dry_run ? rc : app_run_open(&in->run, err);
 }
 
-static int run_run(const void *opts, int n_args, char **args)
+static int run_run(const struct call *call, struct hes_err *err)
 {
-	const struct run_opts *o = opts;
+	struct run_opts *o = call->opts;
 	struct inputs in = { 0 };
-	struct hes_err err;
 	uint64_t log_max;
 	int rc;
 
-	if (hes_parse_size("--log-max", o->log_max, &log_max, &err))
-		return cli_fail("run", &err), 2;
+	if (hes_parse_size("--log-max", o->log_max, &log_max, err))
+		return OPT_USAGE;
 	if (o->wrap)
-		return hes_launch_wrap(args[0], n_args > 1 ? args[1] : NULL, log_max);
-	if (check_use(o, n_args, args, &in, &err))
-		return cli_fail("run", &err), 2;
-	rc = begin(o, &in, &err);
-	rc = rc                    ? cli_fail("run", &err)
-	     : in.options.on_nodes ? carry_out_on_nodes(o, &in)
-				   : carry_out(o, &in);
+		return hes_launch_wrap(call->args[0], call->args[1], log_max);
+	if (check_use(o, call->n, call->args, &in, err))
+		return OPT_USAGE;
+	rc = begin(o, &in, err);
+	if (!rc)
+		rc = o->q.on_nodes ? carry_out_on_nodes(o, &in, err) : carry_out(o, &in, err);
 	launcher_close(&in.launcher);
 	app_run_close(&in.run);
 	return rc;

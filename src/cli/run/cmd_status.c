@@ -231,38 +231,32 @@ static int watch(struct status *s, struct hes_err *err)
 	return rc;
 }
 
-static int run_status(const void *opts, int n_args, char **args)
+static int run_status(const struct call *call, struct hes_err *err)
 {
-	const struct status_opts *o = opts;
+	const struct status_opts *o = call->opts;
 	struct status s = { .o = o };
-	struct hes_err err;
-	int rc, status = 0;
+	int rc;
 
 	if (o->watch && o->json)
-		return fputs("heshare status: --json: one document, so not with --watch\n", stderr),
-		       2;
-	if (n_args && run_parse_id(args[0], &s.id, &err))
-		return cli_fail("status", &err), 2;
-	rc = app_store_open(cli_app(), o->store, HES_STORE_READ, STORE_WAIT_MS, &s.store, &err);
+		return opt_usage(err, "--json: one document, so not with --watch");
+	if (call->n && run_parse_id(call->args[0], &s.id, err))
+		return OPT_USAGE;
+	rc = app_store_open(cli_app(), o->store, HES_STORE_READ, STORE_WAIT_MS, &s.store, err);
 	/* Before the first run there is no store at the usual place. */
-	if (rc == -ENOENT && !o->store && !n_args && !o->watch)
-		return o->json ? print_json(&s) : (printf("no run yet (%s)\n", err.msg), 0);
+	if (rc == -ENOENT && !o->store && !call->n && !o->watch)
+		return o->json ? print_json(&s) : (printf("no run yet (%s)\n", err->msg), 0);
 	if (!rc)
-		rc = hes_journal_open(s.store, &s.journal, &err);
-	if (!rc && o->watch)
-		rc = watch(&s, &err);
-	else if (!rc)
-		rc = look(&s, &err);
-	if (rc)
-		status = cli_fail("status", &err);
-	else if (o->json)
-		status = print_json(&s);
-	else if (!o->watch)
+		rc = hes_journal_open(s.store, &s.journal, err);
+	if (!rc)
+		rc = o->watch ? watch(&s, err) : look(&s, err);
+	if (!rc && o->json)
+		rc = print_json(&s);
+	else if (!rc && !o->watch)
 		print_text(&s, stdout);
 	drop_views(&s);
 	hes_journal_close(s.journal);
 	hes_store_close(s.store);
-	return status;
+	return rc;
 }
 
 const struct command cmd_status = {

@@ -226,30 +226,22 @@ static int run_one(struct campaign_set *s, const struct simulate_opts *o, const 
 	return rc;
 }
 
-static int simulate_one(const struct simulate_opts *o, const char *jobs)
+static int simulate_one(const struct simulate_opts *o, const char *jobs, struct hes_err *err)
 {
 	struct campaign_set s = { .name = "" };
 	const struct campaign *c = &s.campaign;
-	struct hes_err err = { 0 };
-	int status = 0;
+	int rc = campaign_set_load(&s, &o->q, jobs, err);
 
-	if (campaign_set_load(&s, &o->q, jobs, &err))
-		status = 1;
-	else if (campaign_set_choose(&s, &o->q, &err))
-		status = 2;
-	else if (run_one(&s, o, jobs, &err))
-		status = 1;
-	if (status)
-		status = cli_fail("simulate", &err) == 2 ? 2 : status;
-	else if (o->json)
-		status = print_json(c, o);
-	else
-		status = campaign_print_table(c, o->wide, !o->no_timing, &err) ||
-					 (c->n_draws && campaign_print_draws(c, &err))
-				 ? cli_fail("simulate", &err)
-				 : 0;
+	if (!rc)
+		rc = campaign_set_choose(&s, &o->q, err) ? OPT_USAGE : run_one(&s, o, jobs, err);
+	if (!rc && o->json)
+		rc = print_json(c, o);
+	else if (!rc)
+		rc = campaign_print_table(c, o->wide, !o->no_timing, err);
+	if (!rc && !o->json && c->n_draws)
+		rc = campaign_print_draws(c, err);
 	campaign_set_free(&s);
-	return status;
+	return rc;
 }
 
 /* Options that are for one set of jobs. */
@@ -280,68 +272,61 @@ static int refuse_others(const struct simulate_opts *o, struct hes_err *err)
 static int sweep(struct campaign_sets *s, const struct simulate_opts *o, struct hes_err *err)
 {
 	struct campaign_sweep w;
+	int rc;
 
 	if (campaign_sweep_check(s, err))
-		return 2;
-	if (campaign_sweep_run(s, &o->q, &w, err))
-		return 1;
+		return OPT_USAGE;
+	rc = campaign_sweep_run(s, &o->q, &w, err);
+	if (rc)
+		return rc;
 	if (o->json)
 		return cli_print_json("heshare-simulate-sweep", sweep_json(&w));
 	sweep_print(&w);
 	return 0;
 }
 
-static int simulate_sets(struct simulate_opts *o, size_t n_args, char **args)
+static int simulate_sets(struct simulate_opts *o, size_t n_args, char **args, struct hes_err *err)
 {
 	struct campaign_sets s = { 0 };
-	struct hes_err err = { 0 };
-	int status = 0;
+	int rc;
 
 	if (o->sweep && !o->q.policies)
 		o->q.policies = SWEEP_POLICY;
-	if (refuse_others(o, &err))
-		status = 2;
-	else if (campaign_sets_load(&s, &o->q, o->draws, n_args, args, &err))
-		status = 1;
-	else if (campaign_sets_choose(&s, &o->q, &err))
-		status = 2;
-	else if (o->sweep)
-		status = sweep(&s, o, &err);
-	else if (campaign_sets_run(&s, &o->q, &err))
-		status = 1;
-	else if (o->json)
-		status = cli_print_json("heshare-simulate-sets",
-					sets_json(&s, &o->q, !o->no_timing));
-	else if (sets_print(&s, o->q.reference, &err))
-		status = 2;
-	if (*err.msg)
-		status = cli_fail("simulate", &err) == 2 ? 2 : status;
+	if (refuse_others(o, err))
+		return OPT_USAGE;
+	rc = campaign_sets_load(&s, &o->q, o->draws, n_args, args, err);
+	if (!rc && campaign_sets_choose(&s, &o->q, err))
+		rc = OPT_USAGE;
+	if (!rc && o->sweep) {
+		rc = sweep(&s, o, err);
+	} else if (!rc) {
+		rc = campaign_sets_run(&s, &o->q, err);
+		if (!rc)
+			rc = o->json ? cli_print_json("heshare-simulate-sets",
+						      sets_json(&s, &o->q, !o->no_timing))
+				     : sets_print(&s, o->q.reference, err);
+	}
 	campaign_sets_free(&s);
-	return status;
+	return rc;
 }
 
-static int run_simulate(const void *opts, int n_args, char **args)
+static int run_simulate(const struct call *call, struct hes_err *err)
 {
-	struct simulate_opts o = *(const struct simulate_opts *)opts;
+	struct simulate_opts *o = call->opts;
 
-	if (o.q.policies && strcmp(o.q.policies, OFFER_LIST) == 0)
+	if (o->q.policies && strcmp(o->q.policies, OFFER_LIST) == 0)
 		return offer_print_policies();
-	if (n_args < 1) {
-		fputs("heshare simulate: missing operand; usage: heshare simulate JOBS\n", stderr);
-		return 2;
-	}
-	o.q.app = cli_app();
-	o.q.progress = cli_progress;
-	o.q.keep_jobs = o.per_job;
-	o.q.keep = o.pages.report || o.pages.figures;
-	if (n_args > 1 || o.draws || o.sweep)
-		return simulate_sets(&o, (size_t)n_args, args);
-	if (o.q.reference) {
-		fputs("heshare simulate: --reference: it goes with several jobs files or --draws\n",
-		      stderr);
-		return 2;
-	}
-	return simulate_one(&o, args[0]);
+	if (call->n < 1)
+		return opt_usage(err, "missing operand; usage: heshare simulate JOBS");
+	o->q.app = cli_app();
+	o->q.progress = cli_progress;
+	o->q.keep_jobs = o->per_job;
+	o->q.keep = o->pages.report || o->pages.figures;
+	if (call->n > 1 || o->draws || o->sweep)
+		return simulate_sets(o, (size_t)call->n, call->args, err);
+	if (o->q.reference)
+		return opt_usage(err, "--reference: it goes with several jobs files or --draws");
+	return simulate_one(o, call->args[0], err);
 }
 
 const struct command cmd_simulate = {

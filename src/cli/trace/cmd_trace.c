@@ -349,13 +349,13 @@ static int print_stats(const struct hes_trace *t, const struct hes_trace_summary
 	return 0;
 }
 
-static int stats(const struct trace_opts *o, struct hes_trace *t)
+static int stats(const struct trace_opts *o, struct hes_trace *t, struct hes_err *err)
 {
 	struct hes_trace_summary s;
-	struct hes_err err;
+	int rc = hes_trace_summarise(t, &s, err);
 
-	if (hes_trace_summarise(t, &s, &err))
-		return cli_fail("trace", &err);
+	if (rc)
+		return rc;
 	return o->json ? print_stats_json(t, &s) : print_stats(t, &s);
 }
 
@@ -397,7 +397,7 @@ static struct hes_trace_options draw_of(const struct trace_opts *o)
 	return d;
 }
 
-static int draw(const struct trace_opts *o, struct hes_trace *t)
+static int draw(const struct trace_opts *o, struct hes_trace *t, struct hes_err *err)
 {
 	const struct hes_trace_options d = draw_of(o);
 	struct hes_trace_account account;
@@ -412,66 +412,62 @@ static int draw(const struct trace_opts *o, struct hes_trace *t)
 		.max_memory_mib = (uint32_t)o->max_memory_mib,
 	};
 	struct hes_jobs jobs;
-	struct hes_err err;
-	int rc = trace_draw(t, &from, &d, &jobs, &account, &err);
+	int rc = trace_draw(t, &from, &d, &jobs, &account, err);
 
 	if (!rc) {
-		rc = hes_jobs_save(o->output, &jobs, &err);
+		rc = hes_jobs_save(o->output, &jobs, err);
 		hes_jobs_free(&jobs);
 	}
 	if (rc)
-		return cli_fail("trace", &err);
+		return rc;
 	if (o->json)
 		return cli_print_json("heshare-trace", trace_account_json(&result));
 	trace_account_print(&result, stderr);
 	return 0;
 }
 
-static int usage(const char *sentence)
+static int run_trace(const struct call *call, struct hes_err *err)
 {
-	fprintf(stderr, "heshare trace: %s\n", sentence);
-	return 2;
-}
-
-static int run_trace(const void *opts, int n_args, char **args)
-{
-	const struct trace_opts *o = opts;
+	const struct trace_opts *o = call->opts;
 	struct trace_source source;
 	struct hes_trace *t;
-	struct hes_err err;
 	int rc;
 
 	if (o->list)
 		return list(o->json);
-	if (n_args == 0)
-		return usage("a SOURCE is needed: a log, or " HES_TRACE_GENERATOR
-			     "; see heshare trace --list");
+	if (call->n == 0)
+		return opt_usage(err, "a SOURCE is needed: a log, or " HES_TRACE_GENERATOR
+				      "; see heshare trace --list");
 	if (o->min_s > o->max_s)
-		return usage("--min-runtime is above --max-runtime");
-	if ((o->columns || o->format) && trace_is_generator(args[0]))
-		return usage("--columns and --format go with a log, not with a generator");
-	if (o->timezone && trace_is_generator(args[0]))
-		return usage("--timezone goes with a log, not with a generator");
+		return opt_usage(err, "--min-runtime is above --max-runtime");
+	if ((o->columns || o->format) && trace_is_generator(call->args[0]))
+		return opt_usage(err, "--columns and --format go with a log, not with a generator");
+	if (o->timezone && trace_is_generator(call->args[0]))
+		return opt_usage(err, "--timezone goes with a log, not with a generator");
 	if (o->timezone && !set_timezone(o->timezone))
-		return usage("--timezone: this machine knows no such zone; write it as "
-			     "Europe/Berlin (timedatectl list-timezones), and install tzdata");
+		return opt_usage(err,
+				 "--timezone: this machine knows no such zone; write it as "
+				 "Europe/Berlin (timedatectl list-timezones), and install tzdata");
 	if (o->columns && o->format)
-		return usage("--columns reads a log of no known format; leave out --format");
+		return opt_usage(err,
+				 "--columns reads a log of no known format; leave out --format");
 	if (strcmp(o->durations, "trace") == 0 && (o->min_given || o->max_given || o->drop))
-		return usage("--durations trace has no limits; leave out --min-runtime, "
-			     "--max-runtime and --drop");
+		return opt_usage(err, "--durations trace has no limits; leave out --min-runtime, "
+				      "--max-runtime and --drop");
 	if (o->json && !o->stats && strcmp(o->output, "-") == 0)
-		return usage(
+		return opt_usage(
+			err,
 			"--json goes with --list, --stats or -o FILE; jobs are written as CSV");
-	source = (struct trace_source){ .path = args[0],
+	source = (struct trace_source){ .path = call->args[0],
 					.format = o->format,
 					.columns = o->columns,
 					.rows = o->rows,
 					.seed = o->seed,
 					.local_time = o->timezone };
-	if (trace_open(&source, &t, &err))
-		return cli_fail("trace", &err);
-	rc = o->stats ? stats(o, t) : draw(o, t);
+	rc = trace_open(&source, &t, err);
+	if (rc)
+		return rc;
+	rc = o->stats ? stats(o, t, err) : draw(o, t, err);
 	hes_trace_close(t);
 	return rc;
 }

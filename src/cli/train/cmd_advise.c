@@ -93,20 +93,20 @@ static int print_advice(const struct advise_opts *o, const struct advice_list *l
 	return 0;
 }
 
-static int run_advise(const void *opts, int n_args, char **args)
+static int run_advise(const struct call *call, struct hes_err *err)
 {
-	struct advise_opts o = *(const struct advise_opts *)opts;
+	struct advise_opts *o = call->opts;
 	struct advice_list list;
-	struct hes_err err;
-	int status;
+	int rc;
 
-	o.q.app = cli_app();
-	o.q.workload = n_args ? args[0] : NULL;
-	if (advise(&o.q, &list, &err))
-		return cli_fail("advise", &err);
-	status = print_advice(&o, &list);
+	o->q.app = cli_app();
+	o->q.workload = call->args[0];
+	rc = advise(&o->q, &list, err);
+	if (rc)
+		return rc;
+	rc = print_advice(o, &list);
 	free(list.v);
-	return status;
+	return rc;
 }
 
 const struct command cmd_advise = {

@@ -257,45 +257,41 @@ static int print_predictor(const struct hes_predictor_info *a, uint32_t checksum
 	return 0;
 }
 
-static int predictor_about(const char *path, bool json)
+static int predictor_about(const char *path, bool json, struct hes_err *err)
 {
 	const struct hes_predictor_info *a;
 	struct hes_predictor *p;
-	struct hes_err err;
 	uint32_t checksum = 0;
-	int status;
+	int rc = hes_predictor_load(path, &p, err);
 
-	if (hes_predictor_load(path, &p, &err))
-		return cli_fail("predict", &err);
+	if (rc)
+		return rc;
 	a = hes_predictor_about(p);
-	if (hes_predictor_checksum(p, &checksum, &err))
-		status = cli_fail("predict", &err);
-	else
-		status = json ? predictor_json(a, checksum) : print_predictor(a, checksum);
+	rc = hes_predictor_checksum(p, &checksum, err);
+	if (!rc)
+		rc = json ? predictor_json(a, checksum) : print_predictor(a, checksum);
 	hes_predictor_free(p);
-	return status;
+	return rc;
 }
 
-static int run_predict(const void *opts, int n_args, char **args)
+static int run_predict(const struct call *call, struct hes_err *err)
 {
-	struct predict_opts o = *(const struct predict_opts *)opts;
+	struct predict_opts *o = call->opts;
 	struct predict_query p;
-	struct hes_err err;
-	int status;
+	int rc;
 
-	if (!n_args && o.q.predictor)
-		return predictor_about(o.q.predictor, o.json);
-	if (!n_args) {
-		fprintf(stderr, "heshare predict: a WORKLOAD or --predictor FILE is needed; see "
-				"heshare predict --help\n");
-		return 2;
-	}
-	o.q.app = cli_app();
-	o.q.workload = args[0];
-	status = predict_query(&o.q, &p, &err) ? cli_fail("predict", &err)
-					       : print_prediction(&p, o.json);
+	if (!call->n && o->q.predictor)
+		return predictor_about(o->q.predictor, o->json, err);
+	if (!call->n)
+		return opt_usage(err, "a WORKLOAD or --predictor FILE is needed; see heshare "
+				      "predict --help");
+	o->q.app = cli_app();
+	o->q.workload = call->args[0];
+	rc = predict_query(&o->q, &p, err);
+	if (!rc)
+		rc = print_prediction(&p, o->json);
 	predict_query_free(&p);
-	return status;
+	return rc;
 }
 
 const struct command cmd_predict = {

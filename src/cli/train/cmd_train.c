@@ -215,27 +215,23 @@ static const char *misuse(const struct train_opts *o, int n_args)
 	return NULL;
 }
 
-static int run_train(const void *opts, int n_args, char **args)
+static int run_train(const struct call *call, struct hes_err *err)
 {
-	struct train_opts o = *(const struct train_opts *)opts;
-	const char *wrong = misuse(&o, n_args);
+	struct train_opts *o = call->opts;
+	const char *wrong = misuse(o, call->n);
 	struct train_result r;
-	struct hes_err err;
-	int status;
+	int rc;
 
-	if (wrong) {
-		fprintf(stderr, "heshare train: %s\n", wrong);
-		return 2;
-	}
-	o.q.app = cli_app();
-	o.q.progress = cli_progress;
-	o.q.samples = n_args ? args[0] : NULL;
-	if (train_run(&o.q, &r, &err))
-		status = cli_fail("train", &err);
-	else
-		status = o.json ? print_json(&o, &r) : print_text(&o, &r);
+	if (wrong)
+		return opt_usage(err, wrong);
+	o->q.app = cli_app();
+	o->q.progress = cli_progress;
+	o->q.samples = call->args[0];
+	rc = train_run(&o->q, &r, err);
+	if (!rc)
+		rc = o->json ? print_json(o, &r) : print_text(o, &r);
 	train_free(&r);
-	return status;
+	return rc;
 }
 
 const struct command cmd_train = {
