@@ -23,7 +23,8 @@
 #define FIRST_DAMPING \
 	10.0 /* initial damping: larger first steps run into the ends of ranges and stay there */
 #define MAX_TRIES    8    /* of one round, each with more damping */
-#define ENOUGH       1e-3 /* relative gain of a round at which it ends */
+#define ENOUGH       1e-3 /* relative gain of a round that counts */
+#define PATIENCE     2    /* rounds without such a gain */
 #define STEP         1e-3 /* of an unknown, in spreads, for its derivative */
 #define LOCAL        (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define GENERAL      3.0 /* the prior of general workload constants is wider by this factor */
@@ -71,6 +72,7 @@ struct problem {
 	size_t n;
 	uint32_t threads;
 	double *x; /* unknowns */
+	double *best;
 	double *trial;
 	double *step;
 	double *a, *factor; /* n x n, lower halves: normal equations and their Cholesky factor */
@@ -478,17 +480,33 @@ static double step_down(struct problem *p, double *damping)
 	return 1 - next / before;
 }
 
-/* Leaves the normal equations as at the end, with derivatives of the last step, which was small. */
+/*
+ * A step with co-runners' loads fixed, and loads of the new constants, in turn, until both together
+ * gain nothing. Leaves the best constants, and their normal equations with derivatives of the last
+ * step, which was small.
+ */
 static void descend(struct problem *p)
 {
-	double damping = FIRST_DAMPING, gain = INFINITY;
+	size_t bytes = p->at.n * sizeof(*p->x);
+	double damping = FIRST_DAMPING, lowest = INFINITY;
+	int vain = 0;
 
-	for (int round = 0; round < MAX_ROUNDS && gain > ENOUGH; round++) {
+	for (int round = 0; round < MAX_ROUNDS && vain < PATIENCE; round++) {
+		double cost;
+
 		update_loads(p);
 		differentiate(p);
+		cost = cost_of(p, p->x);
+		vain = cost > lowest * (1 - ENOUGH) ? vain + 1 : 0;
+		if (cost < lowest) {
+			lowest = cost;
+			memcpy(p->best, p->x, bytes);
+		}
 		add_rows(p);
-		gain = step_down(p, &damping);
+		if (step_down(p, &damping) <= 0)
+			break;
 	}
+	memcpy(p->x, p->best, bytes);
 	update_loads(p);
 	evaluate_rows(p);
 	add_rows(p);
@@ -499,6 +517,7 @@ static void problem_finish(struct problem *p)
 	constants_finish(&p->aside);
 	free(p->rows);
 	free(p->x);
+	free(p->best);
 	free(p->trial);
 	free(p->step);
 	free(p->a);
@@ -555,13 +574,14 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 	k = p->at.n;
 	p->rows = malloc(2 * (n / every + 1) * sizeof(*p->rows));
 	p->x = calloc(k, sizeof(*p->x));
+	p->best = calloc(k, sizeof(*p->best));
 	p->trial = calloc(k, sizeof(*p->trial));
 	p->step = calloc(k, sizeof(*p->step));
 	p->a = calloc(k * k, sizeof(*p->a));
 	p->factor = calloc(k * k, sizeof(*p->factor));
 	p->g = calloc(k, sizeof(*p->g));
-	if (constants_copy(t, &p->aside) || !p->rows || !p->x || !p->trial || !p->step || !p->a ||
-	    !p->factor || !p->g)
+	if (constants_copy(t, &p->aside) || !p->rows || !p->x || !p->best || !p->trial ||
+	    !p->step || !p->a || !p->factor || !p->g)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i += every) {
 		p->rows[p->n++] = row_of(t, &v[i], i);
