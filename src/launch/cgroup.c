@@ -20,57 +20,61 @@
 #include "launch/undo_check.h"
 
 #ifndef CGROUP2_SUPER_MAGIC
-#define PIDS_MAX            "16384"
 #define CGROUP2_SUPER_MAGIC 0x63677270
 #endif
 
-#define DEPTH   16  /* most levels of cgroups that a job makes below its own */
-#define LOOKS   20  /* at a cgroup that must become empty, ... */
-#define LOOK_MS 500 /* ... at most this far apart */
+#define PIDS_MAX "16384"
+#define DEPTH    16  /* most levels of cgroups that a job makes below its own */
+#define LOOKS    20  /* at a cgroup that must become empty, ... */
+#define LOOK_MS  500 /* ... at most this far apart */
 
-/* Find the first line of the file @path that @is accepts. */
-static bool find_line(const char *path, bool (*is)(const char *), char *out, size_t size)
+/* The name of our own cgroup. @return false: none of version 2 */
+static bool own_name(char out[HES_CGROUP_MAX])
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = fopen("/proc/self/cgroup", "re");
 	bool found = false;
 
-	out[0] = '\0';
-	while (f && !found && fgets(out, (int)size, f))
-		found = is(out);
+	while (f && !found && fgets(out, HES_CGROUP_MAX, f))
+		found = strncmp(out, "0::/", 4) == 0;
 	if (f)
 		fclose(f);
-	out[strcspn(out, "\n")] = '\0';
+	if (found)
+		memmove(out, out + 3, strcspn(out + 3, "\n") + 1);
+	out[found ? strcspn(out, "\n") : 0] = '\0';
 	return found;
 }
 
-static bool is_version_2(const char *line)
+/* A mount of cgroups of version 2 that shows the cgroup @path; it may show only a part. */
+static bool mount_shows(const char *line, const char *path, char out[HES_CGROUP_MAX])
 {
-	return strncmp(line, "0::/", 4) == 0;
-}
-
-static bool is_mount(const char *line)
-{
-	return strstr(line, " - cgroup2 ") != NULL;
-}
-
-/* The folder of our own cgroup. @return false: no cgroup file system of version 2 */
-static bool own_folder(char out[HES_CGROUP_MAX])
-{
-	char mount[2048], own[HES_CGROUP_MAX], root[HES_CGROUP_MAX], at[HES_CGROUP_MAX];
-	const char *path = own + 3;
+	char root[HES_CGROUP_MAX], at[HES_CGROUP_MAX];
 	size_t n;
 
-	if (!find_line("/proc/self/cgroup", is_version_2, own, sizeof(own)) ||
-	    !find_line("/proc/self/mountinfo", is_mount, mount, sizeof(mount)) ||
-	    sscanf(mount, "%*d %*d %*s %511s %511s", root, at) != 2)
+	if (!strstr(line, " - cgroup2 ") || sscanf(line, "%*d %*d %*s %511s %511s", root, at) != 2)
 		return false;
-	/* The mount may show only the part below root. */
 	n = strcmp(root, "/") ? strlen(root) : 0;
 	if (strncmp(path, root, n) != 0)
 		return false;
 	/* The root cgroup is "/": leave no "/" at the end. */
 	n += strcmp(path + n, "/") ? 0 : 1;
 	return snprintf(out, HES_CGROUP_MAX, "%.255s%.255s", at, path + n) < HES_CGROUP_MAX;
+}
+
+/* The folder of our own cgroup. @return false: no cgroup file system of version 2 */
+static bool own_folder(char out[HES_CGROUP_MAX])
+{
+	char line[2048], own[HES_CGROUP_MAX];
+	bool found = false;
+	FILE *f;
+
+	if (!own_name(own))
+		return false;
+	f = fopen("/proc/self/mountinfo", "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = mount_shows(line, own, out);
+	if (f)
+		fclose(f);
+	return found;
 }
 
 void hes_cgroup_own(char out[HES_CGROUP_MAX])

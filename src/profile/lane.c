@@ -252,11 +252,15 @@ int lane_look(struct lane *l, double now_s, struct hes_err *err)
 	return rc < 0 ? rc : lane_ended(l, &end, now_s, err);
 }
 
-void lane_stop(struct lane *l, double now_s)
+int lane_stop(struct lane *l, double now_s)
 {
-	hes_child_stop(&l->child);
+	int rc = hes_child_stop(&l->child);
+
+	if (rc)
+		return rc;
 	read_output(l, now_s);
 	l->state = LANE_STOPPED;
+	return 0;
 }
 
 void lane_continue(struct lane *l, double now_s)

@@ -87,8 +87,9 @@ int lane_look(struct lane *l, double now_s, struct hes_err *err);
  * @param what  such as "has made no progress for 120 s"
  */
 int lane_no_progress(const struct lane *l, int rc, const char *what, struct hes_err *err);
-/** Stop it until its turn. What it has printed is read before. */
-void lane_stop(struct lane *l, double now_s);
+/** Stop it until its turn. What it has printed is read before. @return 0; as hes_child_stop(): it
+ * is to be ended, because some of its processes may work on */
+int lane_stop(struct lane *l, double now_s);
 /** Let it go on. The time in which it was stopped belongs to no window. */
 void lane_continue(struct lane *l, double now_s);
 /** Count from now on: earlier marks belong to no window. */

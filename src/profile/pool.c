@@ -304,14 +304,26 @@ static bool is_needed(struct session *s, const struct lane *l)
 	return needed;
 }
 
+/* The job starts only when it is its turn. */
+static void not_ahead(struct session *s, const struct lane *l)
+{
+	pthread_mutex_lock(&s->all->lock);
+	s->all->facts[job_of(s, l)].fails_ahead = true;
+	pthread_mutex_unlock(&s->all->lock);
+}
+
 int pool_leave_first(struct session *s, struct hes_err *err)
 {
 	struct lane *l = s->lanes[0];
+	bool waits =
+		may_wait(s, job_of(s, l)) && pool_waiting(s) < s->all->p->ahead && is_needed(s, l);
 	int rc = 0;
 
-	if (may_wait(s, job_of(s, l)) && pool_waiting(s) < s->all->p->ahead && is_needed(s, l))
-		lane_stop(l, hes_monotonic_s());
-	else
+	if (waits && lane_stop(l, hes_monotonic_s())) {
+		not_ahead(s, l);
+		waits = false;
+	}
+	if (!waits)
 		rc = lanes_end(&l, 1, err);
 	if (rc)
 		return rc;
@@ -381,9 +393,7 @@ static void note_failure(struct session *s, struct lane *l, int rc)
 	lanes_end(&l, 1, NULL);
 	l->state = LANE_AHEAD;
 	l->failed = rc;
-	pthread_mutex_lock(&s->all->lock);
-	s->all->facts[job_of(s, l)].fails_ahead = true;
-	pthread_mutex_unlock(&s->all->lock);
+	not_ahead(s, l);
 }
 
 void pool_look(struct session *s)
@@ -402,8 +412,10 @@ void pool_look(struct session *s)
 					      &l->why);
 		if (rc)
 			note_failure(s, l, rc);
-		else if (l->marks)
-			lane_stop(l, now_s);
+		else if (l->marks && lane_stop(l, now_s)) {
+			not_ahead(s, l);
+			lanes_end(&l, 1, NULL);
+		}
 	}
 }
 

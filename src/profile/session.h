@@ -28,7 +28,8 @@ struct work {
 /** What is known of a job. */
 struct job_facts {
 	uint32_t memory_mib; /* device memory of one process; 0: unknown */
-	bool fails_ahead;    /* it failed, or its co-runners: it starts when it is its turn */
+	bool fails_ahead; /* it failed, or its co-runners, or cannot be stopped: it starts when it
+			     is its turn */
 };
 
 /** Shared by all GPUs. @lock guards what changes. */

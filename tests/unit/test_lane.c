@@ -103,19 +103,29 @@ TEST(the_start_ends_when_the_work_begins_that_the_first_line_reports)
 
 TEST(the_time_in_which_a_job_is_stopped_belongs_to_no_window)
 {
-	int printer;
+	const struct hes_launch launch = { .shell = "sleep 1000", .output_fd = -1 };
+	int printer, pidfd;
 	struct lane l = lane_of(&printer);
 
 	says(&l, printer, 1, "heshare: 100 iterations\n");
 	lane_settle(&l, 1);
 	assert_int_equal(write(printer, "heshare: 140 iterations\n", 24), 24);
-	lane_stop(&l, 2);
+	/* One that cannot be stopped is not waiting: it may work on. */
+	assert_int_equal(lane_stop(&l, 2), -ESRCH);
+	assert_true(l.lines == 1 && l.state != LANE_STOPPED);
+	assert_int_equal(hes_child_fork(&launch, &l.child, NULL), 0);
+	assert_int_equal(hes_child_go(&l.child, NULL), 0);
+	assert_int_equal(lane_stop(&l, 2), 0);
 	assert_true(l.lines == 2 && l.state == LANE_STOPPED);
 	lane_continue(&l, 50);
+	pidfd = l.child.pidfd;
+	l.child.pidfd = -1;
 	says(&l, printer, 51, "heshare: 150 iterations\n");
 	lane_settle(&l, 51);
 	says(&l, printer, 53, "heshare: 190 iterations\n");
 	assert_true(l.iterations == 40 && l.seconds == 2 && l.moved_s == 53);
+	l.child.pidfd = pidfd;
+	hes_child_drop(&l.child);
 	close(printer);
 	close(l.fd);
 }
