@@ -16,7 +16,7 @@ export HESHARE
 STEP = @tools/step.sh $(BUILD)-logs/$@-
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo test check bench papers format lint faults fair-shares check-slurm fuzz tsan mutants golden figures portable portable-check deb check-deb dist install uninstall clean help
+.PHONY: all build deps demo lab-demo test check sanitized bench papers format lint faults fair-shares check-slurm fuzz tsan mutants golden figures portable portable-check deb check-deb dist install uninstall clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -55,6 +55,10 @@ test: ## the tests of one compiler that a change breaks most often: 2 to 3 minut
 check: ## every test: gcc, clang, AddressSanitizer and UBSan, fuzzers for seconds
 	@tools/deps.sh build demo check
 	@tools/check.sh
+
+sanitized: ## every test with AddressSanitizer and UBSan; half an hour
+	@tools/deps.sh build demo check
+	@tools/check.sh --sanitized
 
 papers: build ## reproduce figures of papers, into build-papers (papers/README.md); IGNITER and ETF_PROFILES are folders of measurements, skipped when absent
 	@tools/deps.sh build papers

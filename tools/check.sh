@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# check.sh - every test, in three builds: gcc, clang with AddressSanitizer, UBSan and fuzzers,
+# check.sh - every test once, in three builds: gcc, clang with AddressSanitizer, UBSan and fuzzers,
 # portable.
 # check.sh --quick BUILD - what a change breaks most often, in this build, within two minutes.
+# check.sh --sanitized - every test with sanitizers, too; half an hour.
 #
-# Unit and golden tests run in the first two, all other tests once: those of commands with
-# sanitizers unless they take long.
+# tests/meson.build says which tests run with sanitizers. The second and third build are compiled
+# while tests of the first one wait.
 # A build that fails ends the run. A test that fails does not keep the rest from running; it runs
 # once more, alone, after the other tests of its build, and only the second failure counts. The last
 # line sums up all runs and names such tests.
@@ -21,27 +22,25 @@ export MESON_TESTTHREADS=${MESON_TESTTHREADS:-$(($(nproc) + 2))}
 builds=()
 failed=0
 
-# run DIR COMPILER SUITES [MESON OPTION]...: build without a warning and run the tests of the suites
-# there
-run() {
-	local dir=$1 compiler=$2 suites=$3
-	shift 3
+# compile DIR COMPILER [MESON OPTION]...: build without a warning
+compile() {
+	local dir=$1 compiler=$2
+	shift 2
 	echo "== $dir: $compiler $*"
 	[ -f "$dir/build.ninja" ] || CC=$compiler meson setup "$dir" -Dwerror=true "$@" \
 		>"$dir.log" ||
 		{ cat "$dir.log"; exit 1; }
 	rm -f "$dir.log"
 	ninja -C "$dir" --quiet
-	run_tests "$dir" $suites
 }
 
-# run_tests DIR SUITE...
+# run_tests DIR SUITES [MESON OPTION]...
 run_tests() {
 	local dir=$1 suites=() suite
-	shift
-	for suite; do suites+=(--suite "$suite"); done
+	for suite in $2; do suites+=(--suite "$suite"); done
+	shift 2
 	rm -f "$dir"/meson-logs/testlog*
-	meson test -C "$dir" --no-rebuild "${suites[@]}" || run_again "$dir"
+	meson test -C "$dir" --no-rebuild "${suites[@]}" "$@" || run_again "$dir"
 	builds+=("$dir")
 }
 
@@ -60,17 +59,30 @@ finish() {
 	exit "$failed"
 }
 
-# Compilers take much of the time: they leave out what only a debugger reads, and optimise less
-# where that changes no result.
-gcc_options=(-Dpapers=true -Ddebug=false)
 if [ "${1:-}" = --quick ]; then
-	run_tests "${2:-build}" unit cli lab golden
+	run_tests "${2:-build}" "unit cli lab golden"
 	echo "What the tests printed: ${2:-build}/meson-logs/testlog.txt"
 	finish
 fi
-run build-gcc gcc "tree unit golden papers slurm" "${gcc_options[@]}"
-run build-sanitized clang "unit cli lab golden fuzz" -Db_sanitize=address,undefined \
-	-Db_lundef=false -Dfuzz=true -Dpapers=true \
-	-Doptimization=1 -Ddebug=false -Dc_args=-g1
-run build-portable gcc "portable golden" -Dportable=true -Doptimization=1 -Ddebug=false
+
+# Compilers take much of the time: they leave out what only a debugger reads, and optimise less
+# where that changes no result.
+sanitizers=(-Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true -Dpapers=true
+	-Doptimization=1 -Ddebug=false -Dc_args=-g1)
+if [ "${1:-}" = --sanitized ]; then
+	compile build-sanitized clang "${sanitizers[@]}"
+	run_tests build-sanitized "unit long cli lab tree golden papers fuzz"
+	finish
+fi
+compile build-gcc gcc -Dpapers=true -Ddebug=false
+(
+	renice -n 19 -p "$BASHPID" >/dev/null
+	compile build-sanitized clang "${sanitizers[@]}"
+	compile build-portable gcc -Dportable=true -Doptimization=1 -Ddebug=false
+) >build-others.log 2>&1 &
+others=$!
+run_tests build-gcc "tree unit cli lab golden papers slurm" --no-suite sanitized
+wait "$others" || { cat build-others.log; exit 1; }
+run_tests build-sanitized "sanitized fuzz"
+run_tests build-portable "portable golden"
 finish
