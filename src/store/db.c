@@ -212,19 +212,31 @@ void hes_db_bind(sqlite3_stmt *q, const struct hes_db_value *v)
 		}
 }
 
+/* @return the statement, prepared now or before; NULL: *rc is why */
+static sqlite3_stmt *kept_statement(struct hes_store *s, const char *sql, int *rc,
+				    struct hes_err *err)
+{
+	sqlite3_stmt **q = &s->kept[s->oldest];
+
+	for (size_t i = 0; i < HES_DB_KEPT; i++)
+		if (s->kept[i] && strcmp(sqlite3_sql(s->kept[i]), sql) == 0)
+			return s->kept[i];
+	sqlite3_finalize(*q);
+	*rc = hes_db_prepare(s, sql, q, err);
+	s->oldest = (s->oldest + 1) % HES_DB_KEPT;
+	return *q;
+}
+
 int hes_db_do(struct hes_store *s, const char *sql, const struct hes_db_value *v,
 	      struct hes_err *err)
 {
 	int rc = 0;
+	sqlite3_stmt *q = kept_statement(s, sql, &rc, err);
 
-	if (!s->kept || strcmp(sqlite3_sql(s->kept), sql) != 0) {
-		sqlite3_finalize(s->kept);
-		rc = hes_db_prepare(s, sql, &s->kept, err);
-	}
 	if (rc)
 		return rc;
-	hes_db_bind(s->kept, v);
-	return hes_db_run(s, s->kept, err);
+	hes_db_bind(q, v);
+	return hes_db_run(s, q, err);
 }
 
 /* @return 1 with a row; 0 without; negative errno. Finalize @q. */

@@ -11,13 +11,16 @@
 
 #include "heshare/store.h"
 
+#define HES_DB_KEPT 16 /* statements that stay prepared: those of a run fit */
+
 struct hes_store {
 	sqlite3 *db;
 	char *path;
 	int wait_ms;
-	uint64_t steps;     /* of the statement in hand, in SQLite's virtual machine */
-	bool to_drop;       /* the open transaction has failed and could not be dropped yet */
-	sqlite3_stmt *kept; /* the last statement of hes_db_do(), for the next one; NULL: none */
+	uint64_t steps; /* of the statement in hand, in SQLite's virtual machine */
+	bool to_drop;   /* the open transaction has failed and could not be dropped yet */
+	sqlite3_stmt *kept[HES_DB_KEPT]; /* the last statements of hes_db_do(); NULL: none */
+	size_t oldest;                   /* of these: the next one takes its place */
 };
 
 /** A value for a parameter of a statement. What it points to lives until the call returns. */

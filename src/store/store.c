@@ -205,7 +205,8 @@ void hes_store_close(struct hes_store *s)
 {
 	if (!s)
 		return;
-	sqlite3_finalize(s->kept);
+	for (size_t i = 0; i < HES_DB_KEPT; i++)
+		sqlite3_finalize(s->kept[i]);
 	sqlite3_close_v2(s->db);
 	free(s->path);
 	free(s);
