@@ -36,8 +36,11 @@ struct hes_placement {
 	uint32_t activity_mw; /* alone at its share and clock: power above idle
 				 (heshare/attribute.h); 0: not known */
 	uint64_t energy_mj;   /* its part of the GPU's energy by activity; 0: not known */
-	double time_error;    /* its time may differ by this part of it; 0: not known. In no file
-			       */
+	/* In no file; 0: not known. */
+	double time_error; /* its time may differ by this part of it */
+	/* Alone with its share, divided by alone with the whole GPU: time of an iteration, power of
+	 * the GPU. */
+	double share_time, share_power;
 };
 
 /** Jobs that start together; in an open queue, one job. */

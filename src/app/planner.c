@@ -223,11 +223,27 @@ static struct hes_load co_runners_of(const struct app_planner *p, const struct h
 	return others;
 }
 
+/* What a share alone makes of a job. */
+static void placement_share(const struct app_planner *p, const struct hes_gpu_type *g,
+			    const struct hes_profile *solo, uint32_t clock_mhz,
+			    struct hes_placement *of)
+{
+	const struct hes_load none = { .power_mw = g->idle_power_mw };
+	struct hes_estimate all, part;
+
+	hes_predict(p->known.predictor, g, solo, &(struct hes_setting){ 100, clock_mhz }, &none,
+		    &all);
+	hes_predict(p->known.predictor, g, solo, &(struct hes_setting){ of->sm_pct, clock_mhz },
+		    &none, &part);
+	of->share_time = part.iteration_us / all.iteration_us;
+	of->share_power = (double)part.power_mw / all.power_mw;
+}
+
 /* How far the time of a job may be off: the predictor's interval, and what is known of its time
  * alone. */
-static double placement_error(const struct app_planner *p, const struct hes_jobs *jobs,
-			      const struct hes_gpu_type *g, const struct hes_queue *q,
-			      const struct hes_batch *b, const struct hes_placement *of)
+static void placement_expect(const struct app_planner *p, const struct hes_jobs *jobs,
+			     const struct hes_gpu_type *g, const struct hes_queue *q,
+			     const struct hes_batch *b, struct hes_placement *of)
 {
 	const struct hes_job *job = &jobs->v[of->job];
 	const struct hes_setting s = { of->sm_pct, b->clock_mhz };
@@ -238,27 +254,27 @@ static double placement_error(const struct app_planner *p, const struct hes_jobs
 	if (b->unknown || !p->known.predictor ||
 	    hes_profile_find(&p->known.profiles, job->workload, job->batch_size, g->name, &solo,
 			     NULL))
-		return 0;
+		return;
 	others = co_runners_of(p, jobs, g, q, of);
 	hes_predict(p->known.predictor, g, &solo, &s, &others, &e);
-	return hes_root_sum(fmax(e.iteration_high_us / e.iteration_us - 1,
-				 1 - e.iteration_low_us / e.iteration_us),
-			    STANDARD_ERRORS *
-				    app_known_of(&p->known, job->workload, job->batch_size, g->name)
-					    .time_error);
+	of->time_error = hes_root_sum(
+		fmax(e.iteration_high_us / e.iteration_us - 1,
+		     1 - e.iteration_low_us / e.iteration_us),
+		STANDARD_ERRORS * app_known_of(&p->known, job->workload, job->batch_size, g->name)
+					  .time_error);
+	placement_share(p, g, &solo, b->clock_mhz, of);
 }
 
-static void plan_errors(const struct app_planner *p, const struct hes_jobs *jobs,
-			struct hes_plan *plan)
+static void plan_expectations(const struct app_planner *p, const struct hes_jobs *jobs,
+			      struct hes_plan *plan)
 {
 	for (size_t g = 0; g < plan->n_gpus; g++)
 		for (size_t b = 0; b < plan->queues[g].n; b++) {
 			struct hes_batch *batch = &plan->queues[g].batches[b];
 
 			for (uint32_t i = 0; i < batch->n; i++)
-				batch->jobs[i].time_error =
-					placement_error(p, jobs, p->fleet->gpus[g].type,
-							&plan->queues[g], batch, &batch->jobs[i]);
+				placement_expect(p, jobs, p->fleet->gpus[g].type, &plan->queues[g],
+						 batch, &batch->jobs[i]);
 		}
 }
 
@@ -288,7 +304,7 @@ int app_plan(struct app_planner *p, struct hes_jobs *jobs, struct hes_plan *out,
 	rc = app_plan_all(p->policy, &r, &p->known, out, front, err);
 	p->planned_s = hes_monotonic_s() - p->from_s;
 	if (!rc && p->o->of_run)
-		plan_errors(p, jobs, out);
+		plan_expectations(p, jobs, out);
 	if (!rc)
 		app_jobs_warn_memory(p->o->app, jobs);
 	return rc;
@@ -432,7 +448,7 @@ int app_plan_again(void *ctx, const struct hes_run_now *now, struct hes_plan *ou
 				n_known);
 	rc = app_plan_around(p->policy, &r, &p->known, now->usable, out, NULL, err);
 	if (!rc)
-		plan_errors(p, now->jobs, out);
+		plan_expectations(p, now->jobs, out);
 	return rc;
 }
 

@@ -10,7 +10,8 @@
 
 #include "base/root_sum.h"
 
-#define SURE 2 /* standard errors between "unclear" and a verdict */
+#define SURE     2     /* standard errors between "unclear" and a verdict */
+#define BY_MODEL 0.025 /* standard error of what a share makes of a job, by the predictor */
 
 static const struct learn_preference preferences[] = {
 	{ "balanced", 1, 1, 1.3 },
@@ -138,6 +139,13 @@ uint32_t learn_clocks_best(const struct learn_clocks *c, const struct learn_pref
 
 /* --- sets --- */
 
+struct learn_alone learn_alone_with(const struct learn_alone *whole, const struct learn_share *s)
+{
+	return (struct learn_alone){ .rate = whole->rate / s->time,
+				     .rate_se = hes_root_sum(whole->rate_se, BY_MODEL),
+				     .power_w = whole->power_w * s->power };
+}
+
 bool learn_set_gain(const struct learn_window *w, const struct learn_alone *alone,
 		    struct learn_gain *out)
 {
@@ -223,16 +231,33 @@ static bool kinds_contain(const uint32_t *all, uint32_t n, const struct learn_re
 	return found == part->n;
 }
 
-bool learn_is_refused(const struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
-		      uint32_t n)
+/* @param with  a kind of the refused set; NULL: any */
+static bool kinds_are_refused(const struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
+			      uint32_t n, const uint32_t *with)
 {
 	uint32_t all[HES_MAX_SHARING];
 
 	sorted_kinds(all, kinds, n);
-	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i].type == type && kinds_contain(all, n, &r->v[i]))
+	for (size_t i = 0; i < r->n; i++) {
+		const struct learn_refused *x = &r->v[i];
+
+		if (x->type == type && kinds_contain(all, n, x) &&
+		    (!with || bsearch(with, x->kinds, x->n, sizeof(*with), by_number)))
 			return true;
+	}
 	return false;
+}
+
+bool learn_is_refused(const struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
+		      uint32_t n)
+{
+	return kinds_are_refused(r, type, kinds, n, NULL);
+}
+
+bool learn_join_is_refused(const struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
+			   uint32_t n)
+{
+	return kinds_are_refused(r, type, kinds, n, &kinds[0]);
 }
 
 void learn_refusals_finish(struct learn_refusals *r)

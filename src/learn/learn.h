@@ -80,6 +80,15 @@ struct learn_alone {
 	double power_w;       /* of the GPU; NaN: not known */
 };
 
+/** Alone with a share of the GPU, divided by alone with all of it; 0: not known. */
+struct learn_share {
+	double time, power;
+};
+
+/** Alone with a share, as a model has it. A job keeps its share as long as it runs: it is this in
+ * its turn. */
+struct learn_alone learn_alone_with(const struct learn_alone *whole, const struct learn_share *s);
+
 /** A set against its members one after the other. Below 1 the set is better. */
 struct learn_gain {
 	double time, energy; /* energy NaN: not known */
@@ -117,6 +126,9 @@ int learn_refuse(struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
 /** Whether the set, or a part of it, was refused on the type. */
 bool learn_is_refused(const struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
 		      uint32_t n);
+/** The same of sets with the first kind alone: may it join the others? */
+bool learn_join_is_refused(const struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
+			   uint32_t n);
 void learn_refusals_finish(struct learn_refusals *r);
 
 /* --- the account --- */

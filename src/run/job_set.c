@@ -23,15 +23,7 @@
 static uint32_t set_kinds(struct run_learner *l, const struct run_gpu *g,
 			  uint32_t out[HES_MAX_SHARING])
 {
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < run_gpu_started(g); i++) {
-		const long kind = run_learner_kind(l, g->running[i]);
-
-		if (kind >= 0)
-			out[n++] = (uint32_t)kind;
-	}
-	return n;
+	return run_learner_kinds(l, g->running, run_gpu_started(g), out);
 }
 
 /* --- own rates --- */
@@ -43,7 +35,7 @@ static uint32_t set_next_alone(struct run_job_sets *s, const struct run_gpu *g)
 	struct learn_alone own;
 	uint32_t i = 0;
 
-	while (i < run_gpu_started(g) && run_learner_own(s->learner, g->running[i], &own))
+	while (i < run_gpu_started(g) && run_learner_apart(s->learner, g->running[i], &own))
 		i++;
 	return i;
 }
@@ -154,29 +146,30 @@ static void set_note(struct run_job_sets *s, const struct run_gpu *g, const stru
 		     const char *what)
 {
 	char names[80] = "";
+	bool shares = false;
 
-	for (uint32_t i = 0; i < run_gpu_started(g); i++)
+	for (uint32_t i = 0; i < run_gpu_started(g); i++) {
 		hes_text_add(names, sizeof(names), ", ", "%.*s", 20, g->running[i]->job->id);
+		shares |= g->running[i]->attempt.sm_pct < 100;
+	}
 	run_learner_note(s->learner, run_gpu_name(g), NULL,
-			 "jobs %s together do %.2f times the work of turns, with %.2f times the "
+			 "jobs %s together do %.2f times the work of turns%s, with %.2f times the "
 			 "joules for it: %s",
-			 names, 1 / gain->time, gain->energy, what);
+			 names, 1 / gain->time, shares ? " with their shares" : "", gain->energy,
+			 what);
 }
 
 /* Whether jobs that are not to be held, but for @without, did worse together than in turns. */
-static bool set_is_refused(struct run_learner *l, const struct run_gpu *g,
-			   const struct run_task *without)
+static bool set_is_worse(struct run_learner *l, const struct run_gpu *g,
+			 const struct run_task *without)
 {
+	struct run_task *v[HES_MAX_SHARING];
 	uint32_t kinds[HES_MAX_SHARING], n = 0;
 
-	for (uint32_t i = 0; i < g->n_running; i++) {
-		const struct run_task *t = g->running[i];
-		const long kind = t == without || t->hold.wanted_us ? -1 : run_learner_kind(l, t);
-
-		if (kind >= 0)
-			kinds[n++] = (uint32_t)kind;
-	}
-	return learn_is_refused(&l->refusals, 0, kinds, n);
+	for (uint32_t i = 0; i < g->n_running; i++)
+		if (g->running[i] != without && !g->running[i]->hold.wanted_us)
+			v[n++] = g->running[i];
+	return learn_is_refused(&l->apart, 0, kinds, run_learner_kinds(l, v, n, kinds));
 }
 
 /* The last job without a deadline: if there is one, without which the others may stay. */
@@ -186,7 +179,7 @@ static struct run_task *set_last(struct run_learner *l, const struct run_gpu *g)
 
 	for (uint32_t i = 0; i < g->n_running; i++) {
 		struct run_task *t = g->running[i];
-		struct run_task **at = &last[set_is_refused(l, g, t)];
+		struct run_task **at = &last[set_is_worse(l, g, t)];
 
 		if (!t->job->has_deadline && !t->hold.wanted_us &&
 		    (!*at || t->attempt.started_us >= (*at)->attempt.started_us))
@@ -201,7 +194,7 @@ static void set_separate(struct run_job_sets *s, struct run_gpu *g)
 	struct hes_err err;
 
 	g->set.state = RUN_SET_SEPARATE;
-	while (g->set.state == RUN_SET_SEPARATE && set_is_refused(s->learner, g, NULL)) {
+	while (g->set.state == RUN_SET_SEPARATE && set_is_worse(s->learner, g, NULL)) {
 		struct run_task *t = set_last(s->learner, g);
 
 		if (t && !run_hold(s->holder, t, "it does worse with its co-runners than in turns",
@@ -213,6 +206,35 @@ static void set_separate(struct run_job_sets *s, struct run_gpu *g)
 	}
 }
 
+/* Against turns with the whole GPU: jobs like these that start later can have it. */
+static void set_teach(struct run_learner *l, const struct run_gpu *g, const struct learn_window *w)
+{
+	struct learn_alone whole[HES_MAX_SHARING];
+	uint32_t kinds[HES_MAX_SHARING];
+	struct learn_gain gain;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		if (!run_learner_own(l, g->running[i], &whole[i]))
+			return;
+	if (!learn_set_gain(w, whole, &gain))
+		return;
+	run_learner_judged(l, g, &gain);
+	if (learn_set_judge(&gain, l->prefer) == LEARN_SEPARATE)
+		learn_refuse(&l->refusals, 0, kinds, set_kinds(l, g, kinds));
+}
+
+static void set_pay(struct run_learner *l, struct run_gpu *g, const struct learn_window *w,
+		    const struct learn_alone *own)
+{
+	struct learn_cost cost = learn_cost_of(w, own);
+
+	cost.iterations = 0; /* launches are none */
+	for (uint32_t i = 0; i < w->n; i++)
+		if (g->running[i]->progress.known)
+			cost.iterations += w->members[i].rate * w->seconds;
+	run_learner_pay(l, LEARN_OF_SET, &cost, g);
+}
+
 static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
 	struct run_learner *l = s->learner;
@@ -220,7 +242,6 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	uint32_t kinds[HES_MAX_SHARING];
 	struct learn_gain gain;
 	struct learn_window w;
-	struct learn_cost cost;
 	enum learn_verdict verdict;
 
 	if (g->n_held || !run_learner_window(l, g, &w) || w.seconds < WATCH_S) {
@@ -229,26 +250,21 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		return;
 	}
 	for (uint32_t i = 0; i < w.n; i++)
-		if (!run_learner_own(l, g->running[i], &own[i]))
+		if (!run_learner_apart(l, g->running[i], &own[i]))
 			return;
 	if (!learn_set_gain(&w, own, &gain))
 		return;
 	verdict = learn_set_judge(&gain, l->prefer);
 	if (verdict == LEARN_UNCLEAR && w.seconds < UNCLEAR_S)
 		return;
-	cost = learn_cost_of(&w, own);
-	cost.iterations = 0; /* launches are none */
-	for (uint32_t i = 0; i < w.n; i++)
-		if (g->running[i]->progress.known)
-			cost.iterations += w.members[i].rate * w.seconds;
 	if (g->set.invited || verdict == LEARN_SEPARATE)
-		run_learner_pay(l, LEARN_OF_SET, &cost, g);
+		set_pay(l, g, &w, own);
 	set_note(s, g, &gain, verdict == LEARN_SEPARATE ? "separated" : "they stay together");
-	run_learner_judged(l, g, &gain);
+	set_teach(l, g, &w);
 	g->set.state = RUN_SET_KEPT;
 	if (verdict != LEARN_SEPARATE)
 		return;
-	learn_refuse(&l->refusals, 0, kinds, set_kinds(l, g, kinds));
+	learn_refuse(&l->apart, 0, kinds, set_kinds(l, g, kinds));
 	set_separate(s, g);
 }
 
@@ -318,7 +334,7 @@ static void set_clock(struct run_job_sets *s, struct run_gpu *g)
 
 static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
-	uint32_t kinds[HES_MAX_SHARING], n = set_kinds(s->learner, g, kinds), at;
+	uint32_t at;
 
 	/* How a job shows its work decides what it is compared with. */
 	if (!set_shows_work(g, now)) {
@@ -326,7 +342,7 @@ static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 			set_give_up(s, g, now);
 		return;
 	}
-	if (learn_is_refused(&s->learner->refusals, 0, kinds, n)) {
+	if (set_is_worse(s->learner, g, NULL)) {
 		run_learner_note(s->learner, run_gpu_name(g), NULL,
 				 "these jobs did worse together than in turns before: separated");
 		set_separate(s, g);
@@ -340,9 +356,6 @@ static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		return;
 	}
 	g->set.alone = g->running[at];
-	/* With a part of the SMs a job alone is not what it is in its turn. */
-	if (g->running[at]->attempt.sm_pct < 100)
-		g->set.state = RUN_SET_KEPT;
 }
 
 /* --- invited --- */

@@ -39,6 +39,7 @@ void run_learner_free(struct run_learner *l)
 	free(l->kinds);
 	free(l->sets);
 	learn_refusals_finish(&l->refusals);
+	learn_refusals_finish(&l->apart);
 	learn_refusals_finish(&l->measured);
 	for (size_t i = 0; i < l->n_notes; i++)
 		free(l->notes[i]);
@@ -174,6 +175,28 @@ long run_learner_kind(struct run_learner *l, const struct run_task *t)
 	return (long)i;
 }
 
+uint32_t run_learner_kinds(struct run_learner *l, struct run_task *const *v, uint32_t n,
+			   uint32_t out[HES_MAX_SHARING])
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const long kind = run_learner_kind(l, v[i]);
+
+		if (kind >= 0)
+			out[found++] = (uint32_t)kind;
+	}
+	return found;
+}
+
+bool run_learner_refuses(struct run_learner *l, struct run_task *const *v, uint32_t n)
+{
+	uint32_t kinds[HES_MAX_SHARING];
+
+	return run_learner_kinds(l, v, n, kinds) == n &&
+	       learn_join_is_refused(&l->refusals, 0, kinds, n);
+}
+
 /* --- alone --- */
 
 /* At the tried clock nearest to the set's. @return false: it was never measured alone */
@@ -193,9 +216,14 @@ static bool clocks_own(const struct learn_clocks *c, uint32_t clock_mhz, struct 
 	return true;
 }
 
+static bool counts_as_kind(const struct run_task *t)
+{
+	return t->progress.known && !t->job->whole_run;
+}
+
 struct learn_clocks *run_learner_clocks(struct run_learner *l, struct run_task *t)
 {
-	const bool by_kind = t->progress.known && !t->job->whole_run;
+	const bool by_kind = counts_as_kind(t) && t->attempt.sm_pct == 100;
 	const long kind = by_kind ? run_learner_kind(l, t) : -1;
 
 	if (!by_kind)
@@ -203,21 +231,48 @@ struct learn_clocks *run_learner_clocks(struct run_learner *l, struct run_task *
 	return kind < 0 ? NULL : &l->kinds[kind].clocks;
 }
 
-bool run_learner_own(struct run_learner *l, struct run_task *t, struct learn_alone *out)
+/* Of a kind, with the whole GPU. */
+static bool kind_own(struct run_learner *l, const struct run_task *t, struct learn_alone *out)
 {
 	const struct run_gpu *g = t->gpu;
-	const struct learn_clocks *c = run_learner_clocks(l, t);
+	const long kind = counts_as_kind(t) ? run_learner_kind(l, t) : -1;
 	struct hes_profile solo;
 
-	if (c && clocks_own(c, hes_gpu_type_clock(g->planned->type, g->lock.mhz), out))
+	if (kind >= 0 && clocks_own(&l->kinds[kind].clocks,
+				    hes_gpu_type_clock(g->planned->type, g->lock.mhz), out))
 		return true;
-	if (!t->progress.known || t->job->whole_run || !l->q->profiles ||
+	if (!counts_as_kind(t) || !l->q->profiles ||
 	    hes_profile_find(l->q->profiles, t->job->workload, t->job->batch_size,
 			     g->planned->type->name, &solo, NULL))
 		return false;
 	*out = (struct learn_alone){ .rate = 1e6 / solo.iteration_us,
 				     .rate_se = solo.time_se,
 				     .power_w = solo.power_mw * 1e-3 };
+	return true;
+}
+
+static bool attempt_own(const struct run_task *t, struct learn_alone *out)
+{
+	return clocks_own(&t->clock.own,
+			  hes_gpu_type_clock(t->gpu->planned->type, t->gpu->lock.mhz), out);
+}
+
+bool run_learner_own(struct run_learner *l, struct run_task *t, struct learn_alone *out)
+{
+	return kind_own(l, t, out) || attempt_own(t, out);
+}
+
+bool run_learner_apart(struct run_learner *l, struct run_task *t, struct learn_alone *out)
+{
+	struct learn_alone whole;
+
+	if (t->attempt.sm_pct == 100)
+		return run_learner_own(l, t, out);
+	if (attempt_own(t, out))
+		return true;
+	if (!(t->share.time > 0) || !kind_own(l, t, &whole))
+		return false;
+	*out = learn_alone_with(&whole, &t->share);
 	return true;
 }
 

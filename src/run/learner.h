@@ -31,7 +31,8 @@ struct run_learner {
 	size_t mute;                     /* jobs that were alone for long and showed no progress */
 	struct hes_store_set *sets;      /* that earlier runs judged */
 	size_t n_sets;
-	struct learn_refusals refusals;
+	struct learn_refusals refusals; /* worse than turns with the whole GPU */
+	struct learn_refusals apart;    /* worse than turns with the shares that its jobs had */
 	struct learn_refusals measured; /* sets that did no worse in earlier runs */
 	struct run_kind *kinds;
 	size_t n_kinds;
@@ -45,11 +46,20 @@ void run_learner_free(struct run_learner *l);
 
 /** @return index of the kind of a task; -1: there is no memory */
 long run_learner_kind(struct run_learner *l, const struct run_task *t);
+/** The kinds of some tasks. @return how many */
+uint32_t run_learner_kinds(struct run_learner *l, struct run_task *const *v, uint32_t n,
+			   uint32_t out[HES_MAX_SHARING]);
+/** Whether the first of some tasks is to have the whole GPU in its turn: with the others, or a part
+ * of them, it did worse. */
+bool run_learner_refuses(struct run_learner *l, struct run_task *const *v, uint32_t n);
 /** What a job does alone on its GPU's type, as it was measured at the nearest clock. @return false:
  * it was not */
 bool run_learner_own(struct run_learner *l, struct run_task *t, struct learn_alone *out);
-/** The clocks of a task: those of its kind, or its own where it has no lines or iterations. @return
- * NULL: there is no memory */
+/** The same with the share that it has as long as it runs, measured or modelled: what it would do
+ * in its turn. */
+bool run_learner_apart(struct run_learner *l, struct run_task *t, struct learn_alone *out);
+/** The clocks of a task: those of its kind, or its own where it has a share, or no lines or
+ * iterations. @return NULL: there is no memory */
 struct learn_clocks *run_learner_clocks(struct run_learner *l, struct run_task *t);
 /** Whether lines show a task's speed, or launches where no line came for long. */
 bool run_learner_shows_work(const struct run_task *t, int64_t now);

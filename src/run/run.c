@@ -84,7 +84,8 @@ static void runner_wire(struct runner *r)
 					   .tasks = &r->tasks,
 					   .gpus = &r->gpus,
 					   .cap = &r->cap,
-					   .children = &r->children };
+					   .children = &r->children,
+					   .learner = &r->learner };
 	r->results =
 		(struct run_results){ &r->log,      &r->tasks, &r->gpus,    &r->meter,  &r->cap,
 				      &r->observer, &r->judge, &r->replans, &r->learner };

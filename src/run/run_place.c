@@ -163,6 +163,7 @@ static void place_batch(const struct run_places *ps, struct run_gpu *g, const st
 		t->planned_end_us = t->expected_end_us = p->end_us;
 		t->activity = p->activity_mw * 1e-3;
 		t->time_error = p->time_error;
+		t->share = (struct learn_share){ p->share_time, p->share_power };
 		t->unknown = b->unknown;
 		t->unplaced = false;
 		run_place_task(ps, t, g, &place, g->queue.n);

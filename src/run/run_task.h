@@ -111,6 +111,7 @@ struct run_task {
 	int64_t limit_us;            /* of an attempt; RUN_NEVER_US: none */
 	int64_t expected_end_us;     /* of a running job, when it was last planned around */
 	double time_error;           /* its planned time may be off by this part; 0: not known */
+	struct learn_share share;    /* what its share makes of it alone */
 	bool surprised;              /* it was off by more, and reported */
 	double activity;             /* to split joules by; 0: no profile says it */
 	int64_t start_up_us;         /* by its profile; 0: none, or unknown */

@@ -146,6 +146,39 @@ static bool waits_for_power(struct run_starter *s, struct run_task *t)
 	return true;
 }
 
+/* Whether a job would join others, and the run may say no. Jobs with deadlines start as planned. */
+static bool start_joins(const struct run_starter *s, const struct run_gpu *g, size_t n,
+			const struct run_task *t)
+{
+	return g->n_running + n && s->learner->prefer && !s->q->waiting_stay && !t->place->alone &&
+	       !t->place->invited && !t->job->has_deadline;
+}
+
+/* Jobs that did worse together than in turns: this one waits, and has the whole GPU then.
+ * @param list  what starts with it */
+static bool start_is_refused(struct run_starter *s, const struct run_gpu *g,
+			     struct run_task *const *list, size_t n, struct run_task *t)
+{
+	struct run_task *v[HES_MAX_SHARING];
+	uint32_t many = 0;
+	bool keep = false;
+
+	v[many++] = t;
+	for (uint32_t i = 0; i < g->n_running; i++)
+		v[many++] = g->running[i];
+	for (size_t i = 0; i < n; i++)
+		v[many++] = list[i];
+	for (uint32_t i = 0; i < many; i++)
+		keep |= v[i]->job->keep > 0;
+	if (keep || !run_learner_refuses(s->learner, v, many))
+		return false;
+	t->place->alone = true;
+	run_learner_note(s->learner, run_gpu_name(g), t->job->id,
+			 "runs alone: with job %s it would do worse than in turns, as was measured",
+			 v[1]->job->id);
+	return true;
+}
+
 /* Make the processes of the jobs that may start on a GPU. @return how many were added to @list */
 static size_t fork_jobs(struct run_starter *s, struct run_gpu *g, bool plan_near,
 			struct run_task **list)
@@ -157,11 +190,15 @@ static size_t fork_jobs(struct run_starter *s, struct run_gpu *g, bool plan_near
 	while (run_gpu_started(g) + n < HES_MAX_SHARING &&
 	       (next = run_admit_next(&g->queue)) >= 0) {
 		struct run_task *t = g->queue.v[next].task;
+		const bool joins = start_joins(s, g, n, t);
 		int rc;
 
-		if ((t->unplaced && plan_near) || waits_for_power(s, t) ||
+		/* A planner of what waits may change the profiles that are read here. */
+		if ((plan_near && (t->unplaced || joins)) || waits_for_power(s, t) ||
 		    run_waits_for_outside(s->gpus->devices, s->log, t))
 			break;
+		if (joins && start_is_refused(s, g, list, n, t))
+			continue;
 		rc = fork_paused(s, g, t, &err);
 		if (rc == -ESTALE) {
 			run_tell(s->log, "nothing new starts: %s; --resume makes it again",

@@ -9,6 +9,7 @@
 #define HES_RUN_START_JOBS_H
 
 #include "run/children.h"
+#include "run/learner.h"
 #include "run/power_cap.h"
 
 struct run_starter {
@@ -20,6 +21,7 @@ struct run_starter {
 	struct run_gpus *gpus;
 	struct run_cap *cap;
 	struct run_children *children;
+	struct run_learner *learner;
 	bool begun; /* the first jobs were started */
 	bool reported;
 };

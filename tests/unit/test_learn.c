@@ -150,6 +150,26 @@ TEST(a_set_is_better_than_turns_when_its_members_do_more_together)
 	assert_near(learn_cost_of(&w, alone).joules, 1200 - .35 * 1000, 1e-9);
 }
 
+/* Each has half of the SMs as long as it runs, also in its turn. */
+TEST(a_set_that_is_worse_than_turns_with_the_whole_gpu_is_better_than_turns_with_shares)
+{
+	const struct learn_preference *p = learn_preference("balanced");
+	struct learn_alone alone[2];
+	struct learn_gain g;
+	struct learn_window w = set_window((double[]){ .45, .45 }, 2, alone, 100);
+
+	assert_true(learn_set_gain(&w, alone, &g));
+	assert_int_equal(learn_set_judge(&g, p), LEARN_SEPARATE);
+	for (int i = 0; i < 2; i++)
+		alone[i] = learn_alone_with(&alone[i], &(struct learn_share){ 1.6, .8 });
+	assert_near(alone[1].rate, 4 / 1.6, 1e-9);
+	assert_near(alone[1].power_w, 80, 1e-9);
+	assert_true(alone[1].rate_se > 0);
+	assert_true(learn_set_gain(&w, alone, &g));
+	assert_near(g.time, 1 / (.9 * 1.6), 1e-9);
+	assert_int_equal(learn_set_judge(&g, p), LEARN_KEEP);
+}
+
 TEST(a_set_within_its_error_stays_unclear)
 {
 	struct learn_alone alone[2];
@@ -195,6 +215,9 @@ TEST(a_refused_pair_is_refused_in_every_order_and_in_larger_sets)
 	assert_int_equal(learn_refuse(&r, 1, (uint32_t[]){ 4, 4 }, 2), 0);
 	assert_false(learn_is_refused(&r, 1, (uint32_t[]){ 3, 4 }, 2));
 	assert_true(learn_is_refused(&r, 1, (uint32_t[]){ 4, 3, 4 }, 3));
+	/* Of a job that would join only sets with its kind count. */
+	assert_true(learn_join_is_refused(&r, 1, (uint32_t[]){ 3, 5, 7 }, 3));
+	assert_false(learn_join_is_refused(&r, 1, (uint32_t[]){ 5, 3, 7 }, 3));
 	learn_refusals_finish(&r);
 }
 

@@ -27,18 +27,19 @@ static int setup(void **state)
 	struct bench *b = calloc(1, sizeof(*b));
 	const struct hes_batch first = { 1590,
 					 2,
-					 { { 0, 40, 0, 70, 0, 9000, 3, 0 },
+					 { { 0, 40, 0, 70, 0, 9000, 3, 0, 0, 0 },
 					   { 1, 60, 0, 100, HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE, 0,
-					     4, 0 } },
+					     4, 0, 0, 0 } },
 					 0,
 					 100,
 					 7,
 					 false,
 					 false };
-	const struct hes_batch second = { 945,   1,    { { 2, 100, 100, 250, 0, 1, 9, 0 } },
+	const struct hes_batch second = { 945,   1,    { { 2, 100, 100, 250, 0, 1, 9, 0, 0, 0 } },
 					  100,   250,  9,
 					  false, false };
-	const struct hes_batch other = { 1537, 1,   { { 3, 100, 0, 50, 0, 0, 11, 0 } }, 0, 50, 11,
+	const struct hes_batch other = { 1537, 1,   { { 3, 100, 0, 50, 0, 0, 11, 0, 0, 0 } },
+					 0,    50,  11,
 					 true, true };
 
 	assert_non_null(b);
@@ -379,9 +380,9 @@ TEST_WITH(a_plan_of_decisions_alone_is_read_without_predictions, setup, teardown
 static void open_queue(struct bench *b)
 {
 	const struct hes_batch v[] = {
-		{ 1590, 1, { { 0, 40, 0, 70, 0, 0, 7, 0 } }, 0, 70, 7, false, false },
-		{ 945, 1, { { 1, 60, 0, 100, 0, 0, 9, 0 } }, 0, 100, 9, false, false },
-		{ 945, 1, { { 2, 40, 70, 250, 0, 0, 9, 0 } }, 70, 250, 9, false, false },
+		{ 1590, 1, { { 0, 40, 0, 70, 0, 0, 7, 0, 0, 0 } }, 0, 70, 7, false, false },
+		{ 945, 1, { { 1, 60, 0, 100, 0, 0, 9, 0, 0, 0 } }, 0, 100, 9, false, false },
+		{ 945, 1, { { 2, 40, 70, 250, 0, 0, 9, 0, 0, 0 } }, 70, 250, 9, false, false },
 	};
 	struct hes_queue *q = &b->plan.queues[0];
 
