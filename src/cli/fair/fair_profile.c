@@ -70,11 +70,6 @@ static void power_row(struct table *t, const struct hes_tenant_power *p,
 	TABLE_ROW(t, row);
 }
 
-static int powers_out(struct table *t, bool json)
-{
-	return cli_table_out(t, "heshare-tenant-powers", "powers", json);
-}
-
 static int clocks_parse(const char *list, uint32_t *out, size_t *n, struct hes_err *err)
 {
 	char *text = strdup(list ? list : "0"), *rest = text, *one;
@@ -105,7 +100,7 @@ static int powers_list(const struct profile_opts *o, struct hes_err *err)
 		power_row(&t, &p[i], NULL);
 	free(p);
 	hes_store_close(s);
-	return rc ? rc : powers_out(&t, o->json);
+	return rc ? rc : cli_table_out(&t, "heshare-tenant-powers", "powers", o->json);
 }
 
 static int options_check(const struct profile_opts *o, int n_args, struct hes_err *err)
@@ -150,7 +145,7 @@ static int measure(const struct profile_opts *o, const char *const *argv, const 
 
 	/* What was measured before a failure is kept, and shown. */
 	if (!rc || !o->json)
-		return powers_out(&t, o->json) ? 1 : rc;
+		return cli_table_out(&t, "heshare-tenant-powers", "powers", o->json) ? 1 : rc;
 	table_free(&t);
 	return rc;
 }

@@ -103,15 +103,6 @@ struct serve_log {
 	unsigned lines, left_out;
 };
 
-static const char *const event_names[] = {
-	[ARBITER_CONNECTED] = "connected",       [ARBITER_DISCONNECTED] = "disconnected",
-	[ARBITER_LOST_LEASE] = "lost_lease",     [ARBITER_FLOOD] = "flood",
-	[ARBITER_BAD_PACKET] = "bad_packet",     [ARBITER_REFUSED] = "refused",
-	[ARBITER_PROFILED] = "profiled",         [ARBITER_NO_CLOCKS] = "no_clocks",
-	[ARBITER_CLOCK_FAILED] = "clock_failed", [ARBITER_GPU_GONE] = "gpu_gone",
-	[ARBITER_CHANGED] = "changed",
-};
-
 /* @return whether a line can be written without waiting for its reader, because the arbiter must
  * never wait */
 static bool output_is_ready(int descriptor)
@@ -190,22 +181,26 @@ static void log_end(struct serve_log *l)
 	log_has_room(l);
 }
 
-/* What a note says, after the GPU and, with @who, the process. At its colon follows the text. */
+/* A note: its event, and what it says after the GPU and, with @who, the process. At its colon
+ * follows the text. */
 static const struct {
+	const char *event;
 	bool who;
 	const char *what;
 } note_words[] = {
-	[ARBITER_CONNECTED] = { true, "connected" },
-	[ARBITER_DISCONNECTED] = { true, "disconnected" },
-	[ARBITER_LOST_LEASE] = { true, "did not release the GPU in time, and others have it now" },
-	[ARBITER_FLOOD] = { true, "sent too many messages and was disconnected" },
-	[ARBITER_BAD_PACKET] = { true, "was disconnected: " },
-	[ARBITER_REFUSED] = { true, "was refused: " },
-	[ARBITER_PROFILED] = { true, "draws " },
-	[ARBITER_NO_CLOCKS] = { false, "clocks are not set: " },
-	[ARBITER_CLOCK_FAILED] = { false, "a clock could not be set, and will be tried again: " },
-	[ARBITER_GPU_GONE] = { false, "no more clocks and no measured energy: " },
-	[ARBITER_CHANGED] = { true, "changed settings: " },
+	[ARBITER_CONNECTED] = { "connected", true, "connected" },
+	[ARBITER_DISCONNECTED] = { "disconnected", true, "disconnected" },
+	[ARBITER_LOST_LEASE] = { "lost_lease", true,
+				 "did not release the GPU in time, and others have it now" },
+	[ARBITER_FLOOD] = { "flood", true, "sent too many messages and was disconnected" },
+	[ARBITER_BAD_PACKET] = { "bad_packet", true, "was disconnected: " },
+	[ARBITER_REFUSED] = { "refused", true, "was refused: " },
+	[ARBITER_PROFILED] = { "profiled", true, "draws " },
+	[ARBITER_NO_CLOCKS] = { "no_clocks", false, "clocks are not set: " },
+	[ARBITER_CLOCK_FAILED] = { "clock_failed", false,
+				   "a clock could not be set, and will be tried again: " },
+	[ARBITER_GPU_GONE] = { "gpu_gone", false, "no more clocks and no measured energy: " },
+	[ARBITER_CHANGED] = { "changed", true, "changed settings: " },
 };
 
 static void note_sentence(const struct serve_log *l, const struct arbiter_note *n, char *out,
@@ -236,7 +231,7 @@ static void log_json(const struct serve_log *l, const struct arbiter_note *n, co
 	json_t *doc = hes_json_document(
 		"heshare-fair-event",
 		json_pack("{s:I, s:s, s:o, s:I, s:I, s:s, s:s}", "at_us", (json_int_t)hes_wall_us(),
-			  "event", event_names[n->kind], "gpu", gpu, "uid", (json_int_t)n->uid,
+			  "event", note_words[n->kind].event, "gpu", gpu, "uid", (json_int_t)n->uid,
 			  "pid", (json_int_t)n->pid, "tenant", n->tenant, "sentence", sentence));
 
 	if (doc)

@@ -18,8 +18,6 @@
 #include "app/fair_client.h"
 #include "cli/terminal.h"
 
-#define MAX_GPUS 64
-
 struct top_opts {
 	const char *socket;
 	bool once, json;
@@ -41,14 +39,19 @@ static const char *const sources[] = { "assumed", "known", "measured" };
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What the arbiter answers. */
+/* What the arbiter answers: each GPU's message, its tenants, and its processes that no lease
+ * covers.
+ */
 struct view {
-	struct fair_gpu gpus[MAX_GPUS];
-	size_t n_gpus;
-	struct fair_tenant_row *rows;
-	size_t n_rows;
-	struct fair_outside *outside; /* processes that no lease covers */
-	size_t n_outside;
+	union fair_message *m; /* [n] */
+	size_t n;
+};
+
+/* A GPU of the view. */
+struct gpu_view {
+	const struct fair_gpu *g;
+	const union fair_message *rows; /* [n]: of tenants and processes */
+	size_t n;
 };
 
 static const char *word(const char *const *words, size_t n, uint32_t i)
@@ -56,46 +59,36 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 	return i < n ? words[i] : "?";
 }
 
-static int row_add(struct view *v, const struct fair_tenant_row *r, struct hes_err *err)
-{
-	struct fair_tenant_row *rows = hes_grow(v->rows, v->n_rows, sizeof(*rows));
-
-	if (!rows)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu tenants", v->n_rows);
-	v->rows = rows;
-	v->rows[v->n_rows++] = *r;
-	return 0;
-}
-
-static int outside_add(struct view *v, const struct fair_outside *o, struct hes_err *err)
-{
-	struct fair_outside *outside = hes_grow(v->outside, v->n_outside, sizeof(*outside));
-
-	if (!outside)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu processes", v->n_outside);
-	v->outside = outside;
-	v->outside[v->n_outside++] = *o;
-	return 0;
-}
-
 static int view_read(int fd, struct view *v, struct hes_err *err)
 {
-	union fair_message m;
+	union fair_message m, *grown;
 	int rc = fair_client_send(fd, &m, fair_wire_begin(&m, FAIR_STATUS), err);
 
-	v->n_gpus = v->n_rows = v->n_outside = 0;
+	v->n = 0;
 	while (!rc) {
 		rc = fair_client_receive(fd, &m, err);
 		if (rc || m.head.type == FAIR_END)
 			break;
-		if (m.head.type == FAIR_GPU && v->n_gpus < MAX_GPUS)
-			v->gpus[v->n_gpus++] = m.gpu;
-		else if (m.head.type == FAIR_TENANT)
-			rc = row_add(v, &m.tenant, err);
-		else if (m.head.type == FAIR_OUTSIDE)
-			rc = outside_add(v, &m.outside, err);
+		grown = hes_grow(v->m, v->n, sizeof(*grown));
+		if (!grown)
+			return hes_fail(err, -ENOMEM, "out of memory for %zu tenants", v->n);
+		v->m = grown;
+		v->m[v->n++] = m;
 	}
 	return rc;
+}
+
+/* @param at  0 at first. @return whether there is another GPU */
+static bool view_next(const struct view *v, size_t *at, struct gpu_view *out)
+{
+	while (*at < v->n && v->m[*at].head.type != FAIR_GPU)
+		++*at;
+	if (*at == v->n)
+		return false;
+	*out = (struct gpu_view){ &v->m[*at].gpu, &v->m[*at + 1], 0 };
+	for (++*at; *at < v->n && v->m[*at].head.type != FAIR_GPU; ++*at)
+		out->n++;
+	return true;
 }
 
 static void uuid_format(const uint8_t u[16], char out[48])
@@ -107,40 +100,19 @@ static void uuid_format(const uint8_t u[16], char out[48])
 			      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
 }
 
-static bool row_is_of(const struct fair_tenant_row *r, const struct fair_gpu *g)
+/* Sums of a user's tenants, or of FAIR_ANY_USER. @param first  its first row */
+static struct fair_tenant_row rows_sum(const struct gpu_view *v, uint32_t uid, size_t *first)
 {
-	return memcmp(r->gpu, g->gpu, sizeof(r->gpu)) == 0;
-}
+	struct fair_tenant_row sum = { .uid = uid };
 
-struct shares {
-	double recent_ns, recent_j, time_ns, energy_j;
-};
+	*first = v->n;
+	for (size_t i = 0; i < v->n; i++) {
+		const struct fair_tenant_row *r = &v->rows[i].tenant;
 
-static struct shares shares_of(const struct view *v, const struct fair_gpu *g)
-{
-	struct shares s = { 0, 0, 0, 0 };
-
-	for (size_t i = 0; i < v->n_rows; i++)
-		if (row_is_of(&v->rows[i], g)) {
-			s.recent_ns += (double)v->rows[i].recent_ns;
-			s.recent_j += v->rows[i].recent_j;
-			s.time_ns += (double)v->rows[i].time_ns;
-			s.energy_j += v->rows[i].energy_j;
-		}
-	return s;
-}
-
-/* Sums of a user's tenants. */
-static struct fair_tenant_row user_sums(const struct view *v, const struct fair_gpu *g,
-					const struct fair_tenant_row *one)
-{
-	struct fair_tenant_row sum = { .uid = one->uid, .user_weight = one->user_weight };
-
-	for (size_t i = 0; i < v->n_rows; i++) {
-		const struct fair_tenant_row *r = &v->rows[i];
-
-		if (!row_is_of(r, g) || r->uid != one->uid)
+		if (r->head.type != FAIR_TENANT || (uid != FAIR_ANY_USER && r->uid != uid))
 			continue;
+		*first = *first == v->n ? i : *first;
+		sum.user_weight = r->user_weight;
 		sum.processes += r->processes;
 		sum.slice_ns += r->slice_ns;
 		sum.recent_ns += r->recent_ns;
@@ -151,102 +123,79 @@ static struct fair_tenant_row user_sums(const struct view *v, const struct fair_
 	return sum;
 }
 
-static bool row_is_first_of_user(const struct view *v, const struct fair_gpu *g, size_t row)
-{
-	if (!row_is_of(&v->rows[row], g))
-		return false;
-	for (size_t i = 0; i < row; i++)
-		if (row_is_of(&v->rows[i], g) && v->rows[i].uid == v->rows[row].uid)
-			return false;
-	return true;
-}
-
 static double percent(double part, double whole)
 {
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static void tenant_row(struct table *t, const struct fair_tenant_row *r, const struct shares *all)
+/* A cell that rows of users lack. */
+static struct cell of_tenant(bool user, struct cell c)
+{
+	if (user)
+		c.name = c.heading = NULL;
+	return c;
+}
+
+/* Of a tenant or, with @user, of the sums of one. */
+static void view_row(struct table *t, const struct fair_tenant_row *r,
+		     const struct fair_tenant_row *all, bool user)
 {
 	char slice[32];
 
 	snprintf(slice, sizeof(slice), "%.1f", (double)r->slice_ns * 1e-6);
 	const struct cell row[] = {
-		cell_text("tenant", "tenant", r->tenant),
+		of_tenant(user, cell_text("tenant", "tenant", r->tenant)),
 		cell_key(cell_count("uid", "uid", r->uid)),
 		cell_count("processes", "procs", r->processes),
-		cell_count("pid", NULL, r->pid),
-		cell_text("state", "state", word(states, N(states), r->state)),
-		cell_real("weight", "weight", -4, r->weight),
+		of_tenant(user, cell_count("pid", NULL, r->pid)),
+		of_tenant(user, cell_text("state", "state", word(states, N(states), r->state))),
+		cell_real("weight", "weight", -4, user ? r->user_weight : r->weight),
 		cell_shown(cell_real("slice_s", "slice ms", 0, (double)r->slice_ns * 1e-9), slice),
-		cell_shown(cell_count("clock_mhz", "MHz", r->clock_mhz), r->clock_mhz ? NULL : "-"),
-		cell_real("power_w", "W", 1, r->power_w),
-		cell_text("power_source", "power", word(sources, N(sources), r->power_source)),
+		of_tenant(user, cell_shown(cell_count("clock_mhz", "MHz", r->clock_mhz),
+					   r->clock_mhz ? NULL : "-")),
+		of_tenant(user, cell_real("power_w", "W", 1, r->power_w)),
+		of_tenant(user, cell_text("power_source", "power",
+					  word(sources, N(sources), r->power_source))),
 		cell_real("recent_s", NULL, 0, (double)r->recent_ns * 1e-9),
 		cell_real("recent_j", NULL, 0, r->recent_j),
 		cell_real("recent_time_pct", "time %", 1,
-			  percent((double)r->recent_ns, all->recent_ns)),
+			  percent((double)r->recent_ns, (double)all->recent_ns)),
 		cell_real("recent_energy_pct", "energy %", 1, percent(r->recent_j, all->recent_j)),
 		cell_real("time_s", "total s", 1, (double)r->time_ns * 1e-9),
 		cell_real("energy_j", "total J", 0, r->energy_j),
-		cell_real("time_pct", "total time %", 1, percent((double)r->time_ns, all->time_ns)),
-		cell_real("energy_pct", "total energy %", 1, percent(r->energy_j, all->energy_j)),
-		cell_count("leases", NULL, (int64_t)r->leases),
-		cell_count("lost", "lost", (int64_t)r->lost),
+		cell_real("time_pct", user ? NULL : "total time %", 1,
+			  percent((double)r->time_ns, (double)all->time_ns)),
+		cell_real("energy_pct", user ? NULL : "total energy %", 1,
+			  percent(r->energy_j, all->energy_j)),
+		of_tenant(user, cell_count("leases", NULL, (int64_t)r->leases)),
+		of_tenant(user, cell_count("lost", "lost", (int64_t)r->lost)),
 	};
 
 	TABLE_ROW(t, row);
 }
 
-static struct table tenants_table(const struct view *v, const struct fair_gpu *g)
+/* @param differ  there are several users, or one has a weight of its own */
+static void view_tables(const struct gpu_view *v, struct table *tenants, struct table *users,
+			bool *differ)
 {
-	const struct shares all = shares_of(v, g);
-	struct table t = { 0 };
+	size_t first, n = 0;
+	const struct fair_tenant_row all = rows_sum(v, FAIR_ANY_USER, &first);
 
-	for (size_t i = 0; i < v->n_rows; i++)
-		if (row_is_of(&v->rows[i], g))
-			tenant_row(&t, &v->rows[i], &all);
-	return t;
-}
-
-static void user_row(struct table *t, const struct fair_tenant_row *r, const struct shares *all)
-{
-	char slice[32];
-
-	snprintf(slice, sizeof(slice), "%.1f", (double)r->slice_ns * 1e-6);
-	const struct cell row[] = {
-		cell_key(cell_count("uid", "uid", r->uid)),
-		cell_count("processes", "procs", r->processes),
-		cell_real("weight", "weight", -4, r->user_weight),
-		cell_shown(cell_real("slice_s", "slice ms", 0, (double)r->slice_ns * 1e-9), slice),
-		cell_real("recent_time_pct", "time %", 1,
-			  percent((double)r->recent_ns, all->recent_ns)),
-		cell_real("recent_energy_pct", "energy %", 1, percent(r->recent_j, all->recent_j)),
-		cell_real("time_s", "total s", 1, (double)r->time_ns * 1e-9),
-		cell_real("energy_j", "total J", 0, r->energy_j),
-		cell_real("time_pct", NULL, 1, percent((double)r->time_ns, all->time_ns)),
-		cell_real("energy_pct", NULL, 1, percent(r->energy_j, all->energy_j)),
-	};
-
-	TABLE_ROW(t, row);
-}
-
-/* @param differ  there are several, or one has a weight of its own */
-static struct table users_table(const struct view *v, const struct fair_gpu *g, bool *differ)
-{
-	const struct shares all = shares_of(v, g);
-	struct table t = { 0 };
-	size_t n = 0;
-
+	*tenants = *users = (struct table){ 0 };
 	*differ = false;
-	for (size_t i = 0; i < v->n_rows; i++)
-		if (row_is_first_of_user(v, g, i)) {
-			const struct fair_tenant_row sum = user_sums(v, g, &v->rows[i]);
+	for (size_t i = 0; i < v->n; i++) {
+		const struct fair_tenant_row *r = &v->rows[i].tenant;
+		struct fair_tenant_row sum;
 
-			user_row(&t, &sum, &all);
-			*differ |= n++ || sum.user_weight != 1;
-		}
-	return t;
+		if (r->head.type != FAIR_TENANT)
+			continue;
+		view_row(tenants, r, &all, false);
+		sum = rows_sum(v, r->uid, &first);
+		if (first != i)
+			continue;
+		view_row(users, &sum, &all, true);
+		*differ |= n++ || sum.user_weight != 1;
+	}
 }
 
 static json_t *fairness_json(double time, double energy, double system)
@@ -256,31 +205,31 @@ static json_t *fairness_json(double time, double energy, double system)
 			 cli_json_maybe(isfinite(system), system));
 }
 
-static bool outside_is_of(const struct fair_outside *o, const struct fair_gpu *g)
-{
-	return memcmp(o->gpu, g->gpu, sizeof(o->gpu)) == 0;
-}
-
-static json_t *outside_json(const struct view *v, const struct fair_gpu *g)
+static json_t *outside_json(const struct gpu_view *v)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < v->n_outside; i++)
-		if (outside_is_of(&v->outside[i], g))
+	for (size_t i = 0; i < v->n; i++) {
+		const struct fair_outside *o = &v->rows[i].outside;
+
+		if (o->head.type == FAIR_OUTSIDE)
 			json_array_append_new(list, json_pack("{s:I, s:I, s:s}", "pid",
-							      (json_int_t)v->outside[i].pid, "uid",
-							      (json_int_t)v->outside[i].uid, "name",
-							      v->outside[i].name));
+							      (json_int_t)o->pid, "uid",
+							      (json_int_t)o->uid, "name", o->name));
+	}
 	return list;
 }
 
-static void outside_print(const struct view *v, const struct fair_gpu *g)
+static void outside_print(const struct gpu_view *v)
 {
-	for (size_t i = 0; i < v->n_outside; i++)
-		if (outside_is_of(&v->outside[i], g))
+	for (size_t i = 0; i < v->n; i++) {
+		const struct fair_outside *o = &v->rows[i].outside;
+
+		if (o->head.type == FAIR_OUTSIDE)
 			printf("not held: process %" PRIu32 " (%s) of user %" PRIu32
 			       " has a context, and no lease covers it\n",
-			       v->outside[i].pid, v->outside[i].name, v->outside[i].uid);
+			       o->pid, o->name, o->uid);
+	}
 }
 
 static void fairness_print(const struct fair_gpu *g)
@@ -299,12 +248,14 @@ static void fairness_print(const struct fair_gpu *g)
 		printf("; since tenants came: unknown, work ran without a lease\n");
 }
 
-static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
+static json_t *gpu_json(const struct gpu_view *v)
 {
-	bool differ;
-	struct table tenants = tenants_table(v, g), users = users_table(v, g, &differ);
+	const struct fair_gpu *g = v->g;
+	struct table tenants, users;
 	char uuid[48];
+	bool differ;
 
+	view_tables(v, &tenants, &users, &differ);
 	uuid_format(g->gpu, uuid);
 	return json_pack(
 		"{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:s, s:o, s:o, s:o, "
@@ -318,25 +269,27 @@ static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 		word(sources, N(sources), g->power_source), "fairness_recent",
 		fairness_json(g->fairness_time, g->fairness_energy, g->fairness_system), "fairness",
 		fairness_json(g->total_time, g->total_energy, g->total_system), "users",
-		table_json(&users), "tenants", table_json(&tenants), "not_held",
-		outside_json(v, g));
+		table_json(&users), "tenants", table_json(&tenants), "not_held", outside_json(v));
 }
 
 static int view_print_json(const struct view *v)
 {
 	json_t *doc = json_array();
+	struct gpu_view gpu;
 
-	for (size_t i = 0; i < v->n_gpus; i++)
-		json_array_append_new(doc, gpu_json(v, &v->gpus[i]));
+	for (size_t at = 0; view_next(v, &at, &gpu);)
+		json_array_append_new(doc, gpu_json(&gpu));
 	return cli_print_json("heshare-fair-top", json_pack("{s:o}", "gpus", doc));
 }
 
-static void gpu_print(const struct view *v, const struct fair_gpu *g)
+static void gpu_print(const struct gpu_view *v)
 {
-	bool differ;
-	struct table tenants = tenants_table(v, g), users = users_table(v, g, &differ);
+	const struct fair_gpu *g = v->g;
+	struct table tenants, users;
 	char uuid[48];
+	bool differ;
 
+	view_tables(v, &tenants, &users, &differ);
 	uuid_format(g->gpu, uuid);
 	printf("%s  %s  policy %s, phi %g", uuid, g->name, g->policy, g->phi);
 	if (strcmp(g->policy, "etf") == 0)
@@ -347,7 +300,7 @@ static void gpu_print(const struct view *v, const struct fair_gpu *g)
 	       percent((double)g->used_ns, (double)g->wanted_ns), (double)g->wanted_ns * 1e-9,
 	       g->leases, g->clock_changes, word(sources, N(sources), g->power_source));
 	fairness_print(g);
-	outside_print(v, g);
+	outside_print(v);
 	cli_print_table(&tenants, stdout, 2);
 	if (differ)
 		cli_print_table(&users, stdout, 2);
@@ -357,12 +310,14 @@ static void gpu_print(const struct view *v, const struct fair_gpu *g)
 
 static int view_print(const struct view *v, bool json)
 {
+	struct gpu_view gpu;
+
 	if (json)
 		return view_print_json(v);
-	for (size_t i = 0; i < v->n_gpus; i++) {
-		if (i)
+	for (size_t at = 0; view_next(v, &at, &gpu);) {
+		if (gpu.g != &v->m[0].gpu)
 			putchar('\n');
-		gpu_print(v, &v->gpus[i]);
+		gpu_print(&gpu);
 	}
 	fflush(stdout);
 	return 0;
@@ -389,7 +344,7 @@ static int top_show(int fd, struct view *v, const struct top_opts *o, struct hes
 static int top_run(const struct call *call, struct hes_err *err)
 {
 	const struct top_opts *o = call->opts;
-	struct view v = { .n_gpus = 0 };
+	struct view v = { .n = 0 };
 	char path[FAIR_SOCKET_MAX];
 	int fd = -1, rc = fair_socket_find(cli_app(), o->socket, path, err);
 
@@ -399,8 +354,7 @@ static int top_run(const struct call *call, struct hes_err *err)
 	}
 	if (fd >= 0)
 		close(fd);
-	free(v.rows);
-	free(v.outside);
+	free(v.m);
 	return rc;
 }
 
