@@ -95,14 +95,21 @@ static const char *settings_refused(const char *given, enum if_refused *out)
 	return given && *given ? "HESHARE_FAIR_IF_REFUSED is none of wait, run, exit" : NULL;
 }
 
+static bool settings_has(const char *name)
+{
+	const char *given = getenv(name);
+
+	return given && *given;
+}
+
 const char *settings_read(struct settings *s)
 {
 	const char *verbose = getenv("HESHARE_FAIR_VERBOSE"), *wrong[5];
 	double clock = 0;
 
 	*s = (struct settings){ .weight = 1,
-				.given = getenv("HESHARE_FAIR_TENANT") ||
-					 getenv("HESHARE_FAIR_SOCKET"),
+				.given = settings_has("HESHARE_FAIR_TENANT") ||
+					 settings_has("HESHARE_FAIR_SOCKET"),
 				.verbose = verbose && *verbose && strcmp(verbose, "0") != 0 };
 	wrong[0] = settings_socket(s, getenv("HESHARE_FAIR_SOCKET"));
 	wrong[1] = settings_tenant(s->tenant, getenv("HESHARE_FAIR_TENANT"));

@@ -2,20 +2,23 @@
  * fair_measure.c - measure the power of a command alone on a GPU at each clock; see fair_measure.h.
  *
  * Five seconds of GPU time are measured in parts, and again if the parts differ too much. Parts in
- * which the GPU was idle do not count. The preload library counts launches meanwhile.
+ * which the GPU was idle do not count. The preload library counts launches meanwhile, of all
+ * processes, in a file.
  */
 #include "app/fair_measure.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "app/catalogue.h"
-#include "app/fair_launches.h"
+#include "app/fair_tenant.h"
 #include "app/gpus_chosen.h"
 #include "app/gpus_visible.h"
 #include "app/known_store.h"
@@ -34,6 +37,7 @@
 #define GRACE_MS   2000
 #define IDLE_ENDS  5
 #define NAP_NS     20000000
+#define LAUNCHES   "HESHARE_LAUNCHES="
 
 struct measuring {
 	struct hes_devices *devices;
@@ -44,18 +48,58 @@ struct measuring {
 	struct hes_child child; /* zero: none runs */
 	const char *const *argv;
 	char variable[128];
-	struct launch_counter launches;
+	int launches_fd; /* a file in the folder that the preload library counts in; -1: none */
+	char launches[PATH_MAX + 32], *preload; /* variables that make it count */
+	uint64_t first_launch; /* the count, and the time, at the start of a round */
+	double first_s;
 	struct hes_store *store;
 	char folder[PATH_MAX];
 	unsigned started;
 	unsigned idle_ends; /* runs of the command in a row without GPU work */
 };
 
+/* What is missing to count launches is said, and they are not counted. */
+static void launches_open(struct measuring *m, const struct fair_measure_request *q)
+{
+	const uint64_t none = 0;
+	struct hes_err err;
+	const char *path = m->launches + strlen(LAUNCHES);
+
+	snprintf(m->launches, sizeof(m->launches), LAUNCHES "%s/launches", m->folder);
+	if (fair_library_preload(q->app, q->place, &m->preload, &err)) {
+		app_say(q->app, "launches are not counted: %s", err.msg);
+		return;
+	}
+	m->launches_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (m->launches_fd < 0 || pwrite(m->launches_fd, &none, sizeof(none), 0) != sizeof(none))
+		app_say(q->app, "launches are not counted: %s: %s", path, strerror(errno));
+}
+
+static void launches_close(struct measuring *m)
+{
+	if (m->launches_fd >= 0) {
+		close(m->launches_fd);
+		unlink(m->launches + strlen(LAUNCHES));
+	}
+	free(m->preload);
+}
+
+static uint64_t launches_read(const struct measuring *m)
+{
+	uint64_t n;
+
+	return m->launches_fd >= 0 && pread(m->launches_fd, &n, sizeof(n), 0) == sizeof(n) ? n : 0;
+}
+
 static int command_start(struct measuring *m, struct hes_err *err)
 {
-	const bool counts = m->launches.fd >= 0;
-	const char *variables[] = { m->variable, counts ? m->launches.preload : NULL,
-				    m->launches.socket, NULL };
+	/* It is no tenant meanwhile. */
+	const char *variables[] = { m->variable,
+				    "HESHARE_FAIR_SOCKET=",
+				    "HESHARE_FAIR_TENANT=",
+				    m->launches_fd >= 0 ? m->preload : NULL,
+				    m->launches,
+				    NULL };
 	const struct hes_launch l = { .argv = m->argv,
 				      .variables = variables,
 				      .output_fd = STDERR_FILENO };
@@ -129,7 +173,6 @@ static int part_measure(struct measuring *m, double seconds, double *watts, doub
 		return rc;
 	while (!rc && hes_monotonic_s() < end) {
 		rc = command_keep(m, err);
-		launch_counter_serve(&m->launches);
 		nanosleep(&nap, NULL);
 	}
 	hes_window_end(w, &got);
@@ -162,13 +205,12 @@ static double parts_cv(const double *w, size_t n)
 }
 
 /* @param busy  part of the time with a kernel; NaN: not known */
-static void service_end(struct measuring *m, double busy, struct fair_service *out)
+static void service_end(const struct measuring *m, double busy, struct fair_service *out)
 {
-	double gpu_s;
+	const uint64_t n = launches_read(m) - m->first_launch;
+	const double busy_s = (hes_monotonic_s() - m->first_s) * busy;
 
-	*out = (struct fair_service){ .mean_us = NAN };
-	if (launch_counter_end(&m->launches, &out->launches, &gpu_s))
-		out->mean_us = gpu_s * busy / (double)out->launches * 1e6;
+	*out = (struct fair_service){ n, n ? busy_s / (double)n * 1e6 : NAN };
 }
 
 /* Five seconds with the GPU at work; the first part warms up. */
@@ -192,7 +234,8 @@ static int round_measure(struct measuring *m, double give_up_s, struct hes_tenan
 			busy[n] = part;
 			watts[n++] = one;
 		} else if (!rc && !isnan(one)) {
-			launch_counter_begin(&m->launches);
+			m->first_launch = launches_read(m);
+			m->first_s = hes_monotonic_s();
 			warm = true;
 		}
 	}
@@ -295,8 +338,7 @@ static int clocks_check(const struct measuring *m, const uint32_t *clocks, size_
 
 int fair_measure(const struct fair_measure_request *q, struct hes_err *err)
 {
-	struct measuring m = { .argv = q->argv, .launches.fd = -1 };
-	struct hes_err why;
+	struct measuring m = { .argv = q->argv, .launches_fd = -1 };
 	int rc = gpu_choose(&m, q, err), undone = 0;
 
 	if (!rc)
@@ -306,8 +348,8 @@ int fair_measure(const struct fair_measure_request *q, struct hes_err *err)
 				    err);
 	if (!rc)
 		rc = guard_begin(&m, q->app, err);
-	if (!rc && launch_counter_open(&m.launches, q->app, q->place, m.folder, &why))
-		app_say(q->app, "launches are not counted: %s", why.msg);
+	if (!rc)
+		launches_open(&m, q);
 	if (!rc)
 		rc = hes_meter_start(&m.meter, m.devices, &m.gpu, 1, err);
 	if (!rc)
@@ -315,7 +357,7 @@ int fair_measure(const struct fair_measure_request *q, struct hes_err *err)
 	hes_meter_stop(m.meter);
 	if (m.guard)
 		undone = hes_guard_finish(m.guard, rc ? NULL : err);
-	launch_counter_close(&m.launches);
+	launches_close(&m);
 	if (*m.folder)
 		work_folder_remove(m.folder);
 	hes_store_close(m.store);

@@ -446,7 +446,7 @@ refused() { # SENTENCE ARGUMENT...
 	[[ "$output" == *"--if-refused"*wait*run*exit* ]]
 	run -127 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- \
 		nothing-of-this-name
-	[ "${stderr_lines[1]}" = \
+	[ "$stderr" = \
 		"heshare fair run: nothing-of-this-name: No such file or directory" ]
 	HESHARE_FAIR_LIBRARY=/nowhere.so run -1 --separate-stderr heshare fair run --tenant a -- \
 		true
@@ -456,7 +456,7 @@ refused() { # SENTENCE ARGUMENT...
 @test "a pipe is no program, and nobody waits for its writer" {
 	mkfifo -m 755 pipe
 	run -126 --separate-stderr timeout -k 5 60 heshare fair run --tenant a --socket "$PWD/s" -- ./pipe
-	[ "${stderr_lines[1]}" = "heshare fair run: ./pipe: Permission denied" ]
+	[ "$stderr" = "heshare fair run: ./pipe: Permission denied" ]
 }
 
 @test "what is preloaded already stays, behind the library" {

@@ -206,13 +206,13 @@ heshare fair set: --user: there is no user "no-such-user"' ]
 		client work slow 0.3 1 600
 		heshare fair profile --tenant a --gpus 0 --clock 0,5 -- sleep 60
 		echo "rc=$?"
-		lock
+		await lock=- lock
 	END
 	[ "$status" -eq 0 ]
 	jq -e '.refused == "clock: Tesla T4 does not run at 5 MHz; it has 300 to 1590 MHz" and .leases == 0' <<<"${lines[0]}"
 	jq -e '.refused == "clock: Tesla T4 does not run at 20000 MHz; it has 300 to 1590 MHz"' <<<"${lines[1]}"
 	jq -e '.refused == "" and .leases >= 1' <<<"${lines[2]}"
-	[ "${lines[3]} ${lines[4]}" = "rc=2 lock=-" ]
+	[ "${lines[3]}" = "rc=2" ]
 	[[ "$stderr" == *"heshare fair profile: --clock: Tesla T4 does not run at 5 MHz; it has 300 to 1590 MHz"* ]]
 }
 
