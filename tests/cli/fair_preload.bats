@@ -469,7 +469,7 @@ refused() { # SENTENCE ARGUMENT...
 	printf 'int main(void) { return 0; }\n' >static.c
 	cc -static static.c -o static || skip "no static C library"
 	run -0 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- ./static
-	[ "${stderr_lines[1]}" = "heshare fair run: ./static is a static program, so nothing can be preloaded: it runs unscheduled" ]
+	[ "${stderr_lines[0]}" = "heshare fair run: ./static is a static program, so nothing can be preloaded: it runs unscheduled" ]
 }
 
 preloaded() { # PROGRAM: what it preloads
