@@ -42,6 +42,12 @@ int partition_name_parse(const char *text, struct partition_name *out, struct he
 	    !colon[1 + strspn(colon + 1, "0123456789")])
 		return hes_fail(err, -EINVAL, "\"%.60s\": write %.*s/%s", text, (int)(colon - text),
 				text, colon + 1);
+	/* The name of a script has blanks or begins with a folder. */
+	if (last && !slash && *text != '.' && last != text && !strchr(text, ' '))
+		return hes_fail(err, -EINVAL,
+				"\"%.60s\": \"%s\" is no batch size; write NAME/BATCH, such as "
+				"%.*s/8",
+				text, last + 1, (int)(last - text), text);
 	memcpy(out->workload, text, len);
 	if (slash)
 		rc = hes_parse_u32("batch size", slash + 1, 1, HES_MAX_BATCH_SIZE, &out->batch_size,

@@ -175,8 +175,9 @@ static const struct opt *given_of(const struct command *c, uint64_t given, const
 	return NULL;
 }
 
-/* Refuse options that the others leave without an effect. */
-static int check_effect(const struct command *c, uint64_t given, struct hes_err *err)
+/* Refuse options that the others, or an operand, leave without an effect. */
+static int check_effect(const struct command *c, uint64_t given, const char *operand,
+			struct hes_err *err)
 {
 	for (size_t k = 0; c->opts && k < 64 && c->opts[k].name; k++) {
 		const struct opt *o = &c->opts[k], *other = given_of(c, given, o->without);
@@ -184,6 +185,10 @@ static int check_effect(const struct command *c, uint64_t given, struct hes_err 
 
 		if (!(given >> k & 1))
 			continue;
+		if (o->alone && operand)
+			return hes_fail(err, -EINVAL,
+					"--%s takes no operand, but \"%.64s\" was given", o->name,
+					operand);
 		if (other)
 			return hes_fail(err, -EINVAL, "--%s has no effect with --%s", o->name,
 					other->name);
@@ -249,7 +254,7 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 			argv[1 + c->max_before], c->name, c->args);
 	if (c->before)
 		*(int *)((char *)values + c->before) = before;
-	rc = check_effect(c, given, err);
+	rc = check_effect(c, given, n ? argv[1] : NULL, err);
 	return rc ? rc : n;
 }
 

@@ -45,7 +45,7 @@ struct opt {
 	const char *without; /* the same: next to one of them this one is refused */
 	bool written;        /* of OPT_FILE: the command writes it */
 	bool many;           /* a value is words with commas between them */
-	bool alone;          /* no operand comes with it */
+	bool alone;          /* next to an operand it is refused */
 	const char *heading; /* of the group that begins with this row in help and man page; NULL:
 				the group of the row before */
 	bool hidden;         /* for heshare's own use: not in help, man page and completion */

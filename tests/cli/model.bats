@@ -150,12 +150,12 @@ refused() {
 @test "what cannot be added is refused with what would be right" {
 	cd "$BATS_TEST_TMPDIR"
 	refused 2 "--add-workload needs --gflop N, the operations of an item, or --profiles FILE, or both" -a mine --kernels 10
-	refused 2 "--add-workload goes with no WORKLOAD or --list" -a mine --gflop 1 \
+	refused 2 '--add-workload takes no operand, but "resnet50" was given' -a mine --gflop 1 \
 		resnet50
-	refused 2 "are of a WORKLOAD, not of --add-workload" -a mine --gflop 1 --batch 1
-	refused 2 "are of a WORKLOAD, not of --add-workload" -a mine --gflop 1 --gpu T4
+	refused 2 "--batch has no effect with --add-workload" -a mine --gflop 1 --batch 1
+	refused 2 "--gpu has no effect with --add-workload" -a mine --gflop 1 --gpu T4
 	refused 2 "--add-workload goes with no --physics second" -a mine --gflop 1 --physics second
-	refused 2 "are of --add-workload NAME" resnet50 --like vgg19
+	refused 2 "--like goes with --add-workload" resnet50 --like vgg19
 	refused 2 "--gflop: 0 is outside 0.0001 to 1e+06" -a mine --gflop 0
 	refused 2 "--kernels: \"many\" is not a number" -a mine --gflop 1 --kernels many
 	refused 2 '--arithmetic: "int8" is not one of fp32, tf32, fp16' -a mine --gflop 1 \

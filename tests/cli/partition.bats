@@ -225,14 +225,16 @@ points() {
 	run -2 heshare partition a b --gpu V100-SXM2-32 --run
 	run -2 heshare partition --jobs x --gpu 0 --run
 	run -2 heshare partition a b --gpu 0 --for 9
-	[[ "$output" == *"go with --run"* ]]
+	[[ "$output" == *"--for goes with --run" ]]
 	run -2 heshare partition a b --gpu 0 -- x y
+	[[ "$output" == *"commands after -- go with --run" ]]
 	run -2 heshare partition a b --gpu 0 --logs d
 	run -2 heshare partition a b --gpu 0 --run -- x
 	[[ "$output" == *"as many commands as jobs"* ]]
 	run -2 heshare partition a b --gpu 0 --run -- x y z
 	run -2 heshare partition --gpu 0 --run -- x y
 	run -2 heshare partition --jobs x a
+	[[ "$output" == *'--jobs takes no operand, but "a" was given' ]]
 	run -2 heshare partition a b --fleet f.yaml
 	run -2 heshare partition a b --most 3
 	run -2 heshare partition --jobs x --clocks 900
@@ -241,6 +243,8 @@ points() {
 	[[ "$output" == *sum*normalized*energy* ]]
 	run -2 heshare partition a/0 b --modelled
 	[[ "$output" == *'a/0: batch size: '* ]]
+	run -2 heshare partition vgg16 resnet50/x --modelled
+	[ "$output" = 'heshare partition: "resnet50/x": "x" is no batch size; write NAME/BATCH, such as resnet50/8' ]
 	run -1 heshare partition nosuch resnet50 --modelled
 	[[ "$output" == *'the model has no workload "nosuch"'* ]]
 }

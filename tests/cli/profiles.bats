@@ -333,7 +333,7 @@ wrong() {
 	[[ "$output" == *"usage: heshare profiles show WORKLOAD" ]]
 	run -2 "$HESHARE" profiles list more
 	run -2 "$HESHARE" train --from-store "$LAB"
-	[[ "$output" == *"SAMPLES or --from-store, not both" ]]
+	[[ "$output" == *"--from-store takes no operand, but "* ]]
 	run -2 "$HESHARE" train "$LAB" --with-modelled
 }
 

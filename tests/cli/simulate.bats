@@ -267,7 +267,7 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	"$HESHARE" profile --modelled --samples 30 -o plain
 	! cmp -s rows/profiles.csv plain/profiles.csv
 	run -2 "$HESHARE" profile --physics second --jobs "$G/jobs.csv" -- true
-	[[ "$output" == *"--physics is of --modelled"* ]]
+	[[ "$output" == *"--physics goes with --modelled"* ]]
 }
 
 @test "the report is one file that names every policy" {

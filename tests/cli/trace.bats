@@ -359,7 +359,7 @@ need_data() {
 	refused 2 '--columns: no unit "pct" of gpus; there are: percent, %, milli' log.csv --columns runtime=dur,gpus=n:pct
 	refused 1 'log.csv:1: no column "x:day"' log.csv --columns runtime=x:day
 	refused 1 'log.csv: "a" is the id of several jobs' log.csv -n 0 --columns id=nr,runtime=dur
-	refused 2 "leave out --format" log.csv --columns runtime=dur --format helios
+	refused 2 "--columns has no effect with --format" log.csv --columns runtime=dur --format helios
 	refused 2 "go with a log" helios-like --columns runtime=dur
 	printf 'submit,dur,n,bs\n0,60,1,\nnoon,60,1,\n' >log.csv
 	refused 1 'log.csv:3: submit: "noon" is neither a number nor a time like 2017-10-09 07:01:55' log.csv \

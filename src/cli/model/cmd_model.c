@@ -44,14 +44,13 @@ static void offer_known_networks(opt_say_fn *say, void *ctx)
 
 struct model_opts {
 	bool list, json;
-	const char *gpu, *co_runners, *physics, *catalogue, *profiles, *of_a_job;
+	const char *gpu, *co_runners, *physics, *catalogue, *profiles;
 	uint64_t batch, share, clock;
 	double limit_w;
 	struct add_workload_opts add;
 };
 
-#define AT(member)     .offset = offsetof(struct model_opts, member)
-#define AT_JOB(member) AT(member), .given = offsetof(struct model_opts, of_a_job)
+#define AT(member) .offset = offsetof(struct model_opts, member)
 
 /* clang-format off */
 static const struct opt model_opts[] = {
@@ -59,50 +58,50 @@ static const struct opt model_opts[] = {
 	  .name = "list", .letter = 'l', .kind = OPT_FLAG, AT(list), .alone = true,
 	  .help = "list the workloads and GPU types of the model" },
 	{ .heading = "job and GPU",
-	  .name = "batch", .letter = 'b', .kind = OPT_U64, AT_JOB(batch), .arg = "N", .def = "1",
+	  .name = "batch", .letter = 'b', .kind = OPT_U64, AT(batch), .arg = "N", .def = "1",
 	  .min = 1, .max = HES_MODEL_MAX_BATCH,
-	  .without = "list",
+	  .without = "list,add-workload",
 	  .help = "batch size" },
-	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT_JOB(gpu), .arg = "TYPE",
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE",
 	  .def = "A100-SXM-80", .offer = offer_gpu_types,
-	  .without = "list",
+	  .without = "list,add-workload",
 	  .help = "GPU type; see heshare gpus --types" },
-	{ .name = "share", .letter = 's', .kind = OPT_U64, AT_JOB(share), .arg = "PCT",
+	{ .name = "share", .letter = 's', .kind = OPT_U64, AT(share), .arg = "PCT",
 	  .def = "100", .min = 1, .max = 100,
-	  .without = "list",
+	  .without = "list,add-workload",
 	  .help = "SM share, %" },
-	{ .name = "clock", .letter = 'c', .kind = OPT_U64, AT_JOB(clock), .arg = "MHZ", .min = 1,
+	{ .name = "clock", .letter = 'c', .kind = OPT_U64, AT(clock), .arg = "MHZ", .min = 1,
 	  .max = 10000,
-	  .without = "list",
+	  .without = "list,add-workload",
 	  .help = "SM clock, MHz; without it, the default of the type" },
-	{ .name = "power-limit", .kind = OPT_DOUBLE, AT_JOB(limit_w), .arg = "W", .min = 1,
+	{ .name = "power-limit", .kind = OPT_DOUBLE, AT(limit_w), .arg = "W", .min = 1,
 	  .max = 10000,
-	  .without = "list",
+	  .without = "list,add-workload",
 	  .help = "power limit of the GPU, W; without it, that of the type" },
-	{ .name = "co-runners", .kind = OPT_TEXT, AT_JOB(co_runners),
-	  .arg = "W:B:S[,...]", .without = "list",
+	{ .name = "co-runners", .kind = OPT_TEXT, AT(co_runners),
+	  .arg = "W:B:S[,...]", .without = "list,add-workload",
 	  .help = "co-runners: workload, batch size and SM share of each" },
 	{ .heading = "a workload of your own",
-	  .name = "add-workload", .letter = 'a', .kind = OPT_TEXT, AT(add.name), .arg = "NAME",
+	  .name = "add-workload", .alone = true, .without = "list", .letter = 'a', .kind = OPT_TEXT, AT(add.name), .arg = "NAME",
 	  .help = "find parameters of this workload from the facts below, from --profiles or from "
 		  "both, and the error to expect" },
-	{ .name = "gflop", .kind = OPT_DOUBLE, AT(add.gflop), .arg = "N", .min = 1e-4, .max = 1e6,
+	{ .name = "gflop", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.gflop), .arg = "N", .min = 1e-4, .max = 1e6,
 	  .help = "operations of an item, 10^9; multiply and add count two" },
-	{ .name = "weights", .kind = OPT_DOUBLE, AT(add.weights_mib), .arg = "MIB", .min = 1e-3,
+	{ .name = "weights", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.weights_mib), .arg = "MIB", .min = 1e-3,
 	  .max = 1e6,
 	  .help = "parameters of the network, MiB" },
-	{ .name = "kernels", .kind = OPT_DOUBLE, AT(add.kernels), .arg = "N", .min = 1, .max = 1e6,
+	{ .name = "kernels", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.kernels), .arg = "N", .min = 1, .max = 1e6,
 	  .help = "kernels that an iteration launches" },
-	{ .name = "traffic", .kind = OPT_DOUBLE, AT(add.traffic_mib), .arg = "MIB", .min = 1e-3,
+	{ .name = "traffic", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.traffic_mib), .arg = "MIB", .min = 1e-3,
 	  .max = 1e6,
 	  .help = "activations of an item that are written and read, MiB" },
-	{ .name = "arithmetic", .kind = OPT_CHOICE, AT(add.arithmetic), .arg = "NAME",
+	{ .name = "arithmetic", .with = "add-workload", .kind = OPT_CHOICE, AT(add.arithmetic), .arg = "NAME",
 	  .choices = add_workload_arithmetic,
 	  .help = "what it computes in; without it, the one that fits the profile best, or tf32" },
-	{ .name = "like", .kind = OPT_CHOICE, AT(add.like), .arg = "NETWORK",
+	{ .name = "like", .with = "add-workload", .kind = OPT_CHOICE, AT(add.like), .arg = "NETWORK",
 	  .offer = offer_known_networks,
 	  .help = "known network that it resembles most" },
-	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(add.output), .arg = "FILE",
+	{ .name = "output", .with = "add-workload", .letter = 'o', .kind = OPT_FILE, AT(add.output), .arg = "FILE",
 	  .written = true,
 	  .help = "with --add-workload: write its parameters to this file for --catalogue; other "
 		  "workloads in it stay, comments do not" },
@@ -270,13 +269,6 @@ static bool add_workload_has_fact(const struct add_workload_opts *o)
 	       o->arithmetic || o->like;
 }
 
-static const char *add_workload_misuse(const struct add_workload_opts *o, const char *profiles)
-{
-	return o->gflop > 0 || profiles ? NULL
-					: "--add-workload needs --gflop N, the operations of an "
-					  "item, or --profiles FILE, or both";
-}
-
 static struct hes_workload_facts facts_of(const struct add_workload_opts *o, bool measured)
 {
 	struct hes_workload_facts f = {
@@ -348,29 +340,20 @@ static int add_workload(struct hes_model *m, const struct hes_catalogue *c,
 	return 0;
 }
 
-static const char *add_misuse(const struct model_opts *o, int n_args)
-{
-	if (n_args || o->list)
-		return "--add-workload goes with no WORKLOAD or --list";
-	if (o->of_a_job)
-		return "--batch, --gpu, --share, --clock, --power-limit and --co-runners are of a "
-		       "WORKLOAD, not of --add-workload";
-	if (o->physics && !strcmp(o->physics, APP_SECOND_PHYSICS))
-		return "--add-workload goes with no --physics " APP_SECOND_PHYSICS
-		       ": it would fit to equations that are for tests";
-	return add_workload_misuse(&o->add, o->profiles);
-}
-
 /* What is wrong with the options together; NULL: nothing. */
 static const char *misuse(const struct model_opts *o, int n_args)
 {
-	if (o->add.name)
-		return add_misuse(o, n_args);
-	if (add_workload_has_fact(&o->add) || o->add.output)
-		return "--gflop, --weights, --kernels, --traffic, --arithmetic, --like and -o are "
-		       "of --add-workload NAME";
-	return n_args == 0 && !o->list ? "a WORKLOAD, --list or --add-workload NAME is needed"
-				       : NULL;
+	if (!o->add.name)
+		return n_args == 0 && !o->list ? "a WORKLOAD, --list or --add-workload NAME is "
+						 "needed"
+					       : NULL;
+	if (o->physics && !strcmp(o->physics, APP_SECOND_PHYSICS))
+		return "--add-workload goes with no --physics " APP_SECOND_PHYSICS
+		       ": it would fit to equations that are for tests";
+	return o->add.gflop > 0 || o->profiles
+		       ? NULL
+		       : "--add-workload needs --gflop N, the operations of an item, or --profiles "
+			 "FILE, or both";
 }
 
 static int run_model(const struct call *call, struct hes_err *err)

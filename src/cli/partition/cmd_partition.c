@@ -17,7 +17,7 @@
 
 struct partition_opts {
 	struct partition_request q;
-	const char *objective, *plot, *most_given, *effort_given, *seed_given, *method, *logs;
+	const char *objective, *plot, *method, *logs;
 	double for_s;
 	bool all, json, run;
 	int n_jobs; /* operands before "--"; -1: there is no "--" */
@@ -30,7 +30,7 @@ static const char *const methods[] = { "corrected", "paper", NULL };
 /* clang-format off */
 static const struct opt partition_opts[] = {
 	{ .heading = "one GPU",
-	  .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(q.gpu), .arg = "TYPE|INDEX",
+	  .name = "gpu", .without = "jobs", .letter = 'g', .kind = OPT_TEXT, AT(q.gpu), .arg = "TYPE|INDEX",
 	  .offer = offer_gpu_types,
 	  .help = "GPU type, or index of a GPU of this machine; without it, the type that all jobs "
 		  "were profiled on, V100-SXM2-32 with --modelled" },
@@ -43,47 +43,45 @@ static const struct opt partition_opts[] = {
 		  "commas; or 0.3 for all" },
 	{ .name = "step", .kind = OPT_U64, AT(q.step), .arg = "PCT", .def = "10", .min = 1,
 	  .max = 50, .help = "shares are multiples of this, %" },
-	{ .name = "clocks", .kind = OPT_TEXT, AT(q.clocks), .arg = "LIST", .def = "default",
+	{ .name = "clocks", .without = "jobs", .kind = OPT_TEXT, AT(q.clocks), .arg = "LIST", .def = "default",
 	  .help = "clocks to choose from in MHz, such as 900,1200; default: the default clock; "
 		  "all: every profiled clock" },
-	{ .name = "split", .kind = OPT_TEXT, AT(q.split), .arg = "LIST",
+	{ .name = "split", .without = "jobs", .kind = OPT_TEXT, AT(q.split), .arg = "LIST",
 	  .help = "also predict this split, such as 30,70: % of the SMs in the order of the jobs" },
 	{ .heading = "carry it out",
 	  .name = "run", .kind = OPT_FLAG, AT(run),
 	  .help = "with --gpu INDEX: run the jobs with the best split, or that of --split, measure "
 		  "and compare with the prediction" },
-	{ .name = "for", .kind = OPT_DOUBLE, AT(for_s), .arg = "S", .def = "0", .max = 1e9,
+	{ .name = "for", .with = "run", .kind = OPT_DOUBLE, AT(for_s), .arg = "S", .def = "0", .max = 1e9,
 	  .help = "with --run: end the jobs after this time, seconds; 0: wait until they end, or "
 		  "for Ctrl-C" },
-	{ .name = "logs", .kind = OPT_FILE, AT(logs), .arg = "DIR",
+	{ .name = "logs", .with = "run", .kind = OPT_FILE, AT(logs), .arg = "DIR",
 	  .help = "with --run: folder for the output of the jobs; without it, partition.run" },
 	{ .heading = "output",
-	  .name = "all", .kind = OPT_FLAG, AT(all), .help = "print every split" },
-	{ .name = "plot", .kind = OPT_FILE, AT(plot), .arg = "FILE",
+	  .name = "all", .without = "jobs", .kind = OPT_FLAG, AT(all), .help = "print every split" },
+	{ .name = "plot", .without = "jobs", .kind = OPT_FILE, AT(plot), .arg = "FILE",
 	  .help = "draw the splits as an SVG file (needs gnuplot)" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ .heading = "a fleet",
-	  .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(q.jobs), .arg = "FILE",
+	  .name = "jobs", .alone = true, .letter = 'j', .kind = OPT_FILE, AT(q.jobs), .arg = "FILE",
 	  .help = "put these jobs on the GPUs of a fleet, instead of JOB JOB" },
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(q.fleet), .arg = "FILE",
+	{ .name = "fleet", .with = "jobs", .letter = 'f', .kind = OPT_FILE, AT(q.fleet), .arg = "FILE",
 	  .help = "with --jobs: fleet file; without it, the eight GPUs of the HeShare paper" },
-	{ .name = "most", .kind = OPT_U64, AT(q.most), .given = offsetof(struct partition_opts,
-	  most_given), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
+	{ .name = "most", .with = "jobs", .kind = OPT_U64, AT(q.most), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
 	  .help = "with --jobs: most jobs on one GPU at a time" },
-	{ .name = "effort", .kind = OPT_U64, AT(q.effort), .given = offsetof(struct partition_opts,
-	  effort_given), .arg = "N", .def = "0", .max = 1e12,
+	{ .name = "effort", .with = "jobs", .kind = OPT_U64, AT(q.effort), .arg = "N", .def = "0", .max = 1e12,
 	  .help = "with --jobs: number of groups to try; 0: 50000, plus 700 for each job" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(q.seed),
-	  .given = offsetof(struct partition_opts, seed_given), .arg = "S", .def = "1",
+	{ .name = "seed", .with = "jobs", .letter = 's', .kind = OPT_U64, AT(q.seed),
+	  .arg = "S", .def = "1",
 	  .max = 0x1p64,
 	  .help = "with --jobs: seed of the search" },
 	{ .heading = "predictions",
 	  .name = "method", .kind = OPT_CHOICE, AT(method), .arg = "HOW", .def = "corrected",
 	  .choices = methods,
 	  .help = "how to predict throughput and power; see above" },
-	{ .name = "store", .kind = OPT_FILE, AT(q.from.store), .arg = "FILE",
+	{ .name = "store", .without = "points,modelled", .kind = OPT_FILE, AT(q.from.store), .arg = "FILE",
 	  .help = "store with measured points; without it " CLI_STORE_PLACE },
-	{ .name = "points", .kind = OPT_FILE, AT(q.from.points), .arg = "FILE",
+	{ .name = "points", .without = "modelled", .kind = OPT_FILE, AT(q.from.points), .arg = "FILE",
 	  .help = "points.csv or its folder, from heshare profiles export, instead of the store" },
 	{ .name = "modelled", .kind = OPT_FLAG, AT(q.from.modelled),
 	  .help = "draw points from the GPU model; needs no GPU" },
@@ -214,28 +212,17 @@ static const char *misuse(const struct partition_opts *o, int n_args)
 {
 	const int n_jobs = o->n_jobs < 0 ? n_args : o->n_jobs;
 
-	if (!o->run && (o->n_jobs >= 0 || o->for_s > 0 || o->logs))
-		return "--for, --logs and commands after -- go with --run";
+	if (!o->run && o->n_jobs >= 0)
+		return "commands after -- go with --run";
 	if (o->run && (o->q.jobs || !partition_is_index(o->q.gpu)))
 		return "--run carries the split of one GPU out: name the GPU of this machine by "
 		       "--gpu INDEX";
 	if (o->n_jobs >= 0 && n_args != 2 * n_jobs)
 		return "as many commands as jobs are needed after --, each in quotes";
-	if (o->q.jobs && n_args)
-		return "JOB JOB or --jobs, not both";
 	if (!o->q.jobs && n_jobs < 2)
 		return "two jobs or more are needed, or --jobs FILE; see heshare partition --help";
-	if (!o->q.jobs && (o->q.fleet || o->most_given || o->effort_given || o->seed_given))
-		return "--fleet, --most, --effort and --seed go with --jobs";
-	if (o->q.jobs && (o->plot || o->q.split || o->all || o->q.gpu))
-		return "--gpu, --split, --all and --plot are of one GPU; they do not go with "
-		       "--jobs";
-	if (o->q.jobs && strcmp(o->q.clocks, "default"))
-		return "--clocks is of one GPU; with --jobs, GPUs run at their default clocks";
 	if (o->plot && (strlen(o->plot) < 5 || strcmp(o->plot + strlen(o->plot) - 4, ".svg")))
 		return "--plot writes an SVG file: its name must end with .svg";
-	if (o->q.from.modelled + !!o->q.from.points + !!o->q.from.store > 1)
-		return "one of --modelled, --points and --store";
 	return NULL;
 }
 

@@ -47,7 +47,7 @@ static const struct opt profile_opts[] = {
 	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; the word "
 		  "default: do not lock" },
 	{ .name = "co-runners", .kind = OPT_TEXT, AT(q.co_runners),
-	  .arg = "LIST", .without = "modelled",
+	  .arg = "LIST", .without = "modelled,jobs",
 	  .help = "also run with these co-runners: NAME/BATCH,..., profiled before; a+b: both at "
 		  "once; or NAME/BATCH=COMMAND. Such as bert/8,vgg/4+bert/8" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(q.jobs), .arg = "FILE",
@@ -70,7 +70,7 @@ static const struct opt profile_opts[] = {
 	{ .heading = "how to measure",
 	  .name = "iterations", .letter = 'n', .kind = OPT_U64, AT(q.iterations), .arg = "N",
 	  .def = "0", .max = 1e12,
-	  .without = "modelled",
+	  .without = "modelled,progress",
 	  .help = "iterations of one run of COMMAND, if it does not print its progress" },
 	CLI_PROGRESS_OPT(offsetof(struct profile_opts, q.pattern)),
 	{ .name = "warm-up", .kind = OPT_DOUBLE, AT(q.warm_up_s), .arg = "S", .def = "2",
@@ -111,7 +111,7 @@ static const struct opt profile_opts[] = {
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "print the result as one JSON document" },
 	{ .heading = "without a GPU",
-	  .name = "modelled", .kind = OPT_FLAG, AT(modelled),
+	  .name = "modelled", .alone = true, .kind = OPT_FLAG, AT(modelled),
 	  .help = "draw from the GPU model; needs no GPU" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(q.folder), .arg = "DIR",
 	  .help = "with --modelled: write profiles.csv and samples.csv into this folder" },
@@ -125,7 +125,7 @@ static const struct opt profile_opts[] = {
 	{ .name = "noise", .kind = OPT_DOUBLE, AT(q.noise_pct), .arg = "PCT", .def = "1.7",
 	  .max = 50, .with = "modelled",
 	  .help = "with --modelled: variation of a measurement from run to run, %" },
-	{ .name = "physics", .kind = OPT_FILE, AT(q.physics), .arg = "FILE", .help = "with "
+	{ .name = "physics", .with = "modelled", .kind = OPT_FILE, AT(q.physics), .arg = "FILE", .help = "with "
 		"--modelled: parameters of the GPU model, or "
 		APP_SECOND_PHYSICS " for other equations" },
 	{ 0 }
@@ -299,8 +299,6 @@ static int profile_modelled(const struct profile_opts *o, struct hes_err *err)
 /* What is wrong with the options together; NULL: nothing. */
 static const char *misuse(const struct profile_opts *o, int n_args)
 {
-	if (o->modelled && n_args)
-		return "--modelled takes no command: modelled GPUs run nothing";
 	if (o->modelled && !o->q.samples)
 		return "--samples 0 is of --jobs; --modelled draws 1 at least";
 	if (o->modelled)
@@ -311,18 +309,10 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 	if (o->q.folder)
 		return "-o is of --modelled; what is measured goes into the store (heshare "
 		       "profiles export)";
-	if (o->q.physics)
-		return "--physics is of --modelled; GPUs have their own";
-	if (o->q.pattern && o->q.iterations)
-		return "--progress counts in the lines of a run, and --iterations in its end: give "
-		       "one of them";
-	if (o->q.jobs)
-		return o->q.co_runners
-			       ? "--co-runners needs NAME: --jobs chooses co-runners by itself"
-			       : NULL;
-	return n_args >= 2 ? NULL
-			   : "NAME -- COMMAND is needed, or --jobs FILE, or --modelled; see "
-			     "heshare profile --help";
+	return n_args >= 2 || o->q.jobs
+		       ? NULL
+		       : "NAME -- COMMAND is needed, or --jobs FILE, or --modelled; see "
+			 "heshare profile --help";
 }
 
 static int run_profile(const struct call *call, struct hes_err *err)

@@ -125,7 +125,7 @@ static const struct opt trace_opts[] = {
 	  .help = "format of the log, if its columns do not show it" },
 	{ .name = "columns", .kind = OPT_TEXT, AT(columns), .arg = "FIELD=COLUMN,...",
 	  .offer = offer_fields, .many = true,
-	  .without = "list",
+	  .without = "list,format",
 	  .help = "columns of a log of your own, by name or number, with a unit (runtime=took:min, "
 		  "gpus=9:percent). Needed: runtime, or start and end, or iterations" },
 	{ .name = "timezone", .kind = OPT_TEXT, AT(timezone), .arg = "ZONE",
@@ -448,9 +448,6 @@ static int run_trace(const struct call *call, struct hes_err *err)
 		return opt_usage(err,
 				 "--timezone: this machine knows no such zone; write it as "
 				 "Europe/Berlin (timedatectl list-timezones), and install tzdata");
-	if (o->columns && o->format)
-		return opt_usage(err,
-				 "--columns reads a log of no known format; leave out --format");
 	if (strcmp(o->durations, "trace") == 0 && (o->min_given || o->max_given || o->drop))
 		return opt_usage(err, "--durations trace has no limits; leave out --min-runtime, "
 				      "--max-runtime and --drop");

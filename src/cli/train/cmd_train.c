@@ -53,12 +53,12 @@ static const struct opt train_opts[] = {
 	  .written = true,
 	  .help = "write features and measurements of the samples, for other programs" },
 	{ .heading = "samples and output",
-	  .name = "from-store", .kind = OPT_FLAG, .offset = AT(from_store),
+	  .name = "from-store", .alone = true, .kind = OPT_FLAG, .offset = AT(from_store),
 	  .help = "train on the measured and imported samples of the store" },
-	{ .name = "store", .kind = OPT_FILE, .offset = AT(q.store), .arg = "FILE",
+	{ .name = "store", .with = "from-store", .kind = OPT_FILE, .offset = AT(q.store), .arg = "FILE",
 	  .help = "with --from-store: the store; without it " CLI_STORE_PLACE },
 	CLI_CATALOGUE_OPT(AT(q.catalogue)),
-	{ .name = "with-modelled", .kind = OPT_FLAG, .offset = AT(q.with_modelled),
+	{ .name = "with-modelled", .with = "from-store", .kind = OPT_FLAG, .offset = AT(q.with_modelled),
 	  .help = "with --from-store: modelled samples, too" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json),
 	  .help = "one JSON document on standard output" },
@@ -203,27 +203,15 @@ static int print_text(const struct train_opts *o, const struct train_result *r)
 	return 0;
 }
 
-/* What is wrong with the options together; NULL: nothing. */
-static const char *misuse(const struct train_opts *o, int n_args)
-{
-	if (o->from_store + n_args > 1)
-		return "SAMPLES or --from-store, not both";
-	if (!o->from_store && !n_args)
-		return "SAMPLES are needed, or --from-store; see heshare train --help";
-	if (!o->from_store && (o->q.store || o->q.with_modelled))
-		return "--store and --with-modelled need --from-store";
-	return NULL;
-}
-
 static int run_train(const struct call *call, struct hes_err *err)
 {
 	struct train_opts *o = call->opts;
-	const char *wrong = misuse(o, call->n);
 	struct train_result r;
 	int rc;
 
-	if (wrong)
-		return opt_usage(err, wrong);
+	if (!o->from_store && !call->n)
+		return opt_usage(err,
+				 "SAMPLES are needed, or --from-store; see heshare train --help");
 	o->q.app = cli_app();
 	o->q.progress = cli_progress;
 	o->q.samples = call->args[0];
