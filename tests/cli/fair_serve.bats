@@ -288,7 +288,7 @@ heshare fair set: --user: there is no user "no-such-user"' ]
 	[ "${lines[1]}" = "weight 1.5: user 65534 may ask for 1 at most; heshare fair serve --max-weight, or heshare fair set, allows more" ]
 	[ "${lines[*]:2:2}" = "true true" ]
 	[ "${lines[4]}" = \
-		'heshare fair set: --user is missing: users 65534, 0 have a tenant "heavy" each' ]
+		'heshare fair set: --user is missing: users 65534 and 0 have a tenant "heavy" each' ]
 	[ "${lines[*]:5:2}" = "[[0,1],[65534,3]] [[0,1],[65534,4]]" ]
 	[[ "${lines[7]}" =~ uid.*procs.*weight.*slice ]]
 	[[ " ${lines[8]} ${lines[9]}" =~ " 65534 "\ *"0 "\ *"4 ".*" 0 "\ *"0 "\ *"1 " ]]

@@ -619,7 +619,7 @@ TEST(a_weight_is_set_for_the_tenant_of_one_user)
 	bench_run(&b, BENCH_SECOND);
 	assert_int_equal(bench_set(&b, 0, NAN, "a", 3), -EINVAL);
 	assert_string_equal(b.answer.text,
-			    "--user is missing: users 1000, 1001 have a tenant \"a\" each");
+			    "--user is missing: users 1000 and 1001 have a tenant \"a\" each");
 	assert_int_equal(bench_set(&b, 0, NAN, "b", 2), 0);
 	b.set_uid = 1002;
 	assert_int_equal(bench_set(&b, 0, NAN, "a", 3), -ENOENT);
