@@ -4,11 +4,10 @@
  *	X(symbol, base name, since, per thread, parameters, arguments, stream)
  *
  * @symbol is what the driver exports. A program passes the base name to cuGetProcAddress() with a
- *CUDA version, at least
- * @since, and a flag for default streams per thread. Where the base name is "" it is not known
- *which versions have these parameters: the exported function with the same address tells. Handles
- *are pointers; structs that are passed on are pointers, too. hooks_launch.c makes the gated
- *functions from the lists, symbols.c its table.
+ * CUDA version, at least @since, and a flag for default streams per thread. Where the base name is
+ * "" it is not known which versions have these parameters: the exported function with the same
+ * address tells. Handles are pointers; structs that are passed on are pointers, too. hooks_launch.c
+ * makes the gated functions from the lists, symbols.c its table.
  */
 #ifndef HES_INTERPOSE_CALLS_H
 #define HES_INTERPOSE_CALLS_H

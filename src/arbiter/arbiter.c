@@ -284,7 +284,7 @@ static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h
 	if (hes_check_name("the tenant's name", h->tenant, FAIR_NAME_MAX - 1, err))
 		return -EINVAL;
 	gpu_account(&a->gpus[gpu], now);
-	if (tenant_join(&a->tenants, id, &a->connections.v[id], gpu, h, now) == NONE)
+	if (tenant_join(&a->tenants, &a->connections.v[id], gpu, h, now) == NONE)
 		return hes_fail(err, -ENOMEM, "the arbiter has no room for another tenant");
 	return 0;
 }

@@ -19,7 +19,7 @@ struct connection {
 
 	/* tenants.c */
 	bool greeted;
-	uint32_t gpu, tenant, stream;
+	uint32_t gpu, tenant;
 	const char *name; /* of its tenant */
 
 	/* leases.c */

@@ -260,12 +260,10 @@ static uint32_t tenant_connection(const struct gpu *g, const struct tenant *t)
 	if (g->next != NONE && connection_tenant(g, g->next) == t &&
 	    v[g->next].state == FAIR_WAITING)
 		return g->next;
-	for (uint32_t i = 0, id; t->waiting && i < g->c->per_user; i++) {
-		id = t->by_stream[i];
-		if (id != NONE && v[id].state == FAIR_WAITING &&
-		    (first == NONE || v[id].lease < v[first].lease))
-			first = id;
-	}
+	for (uint32_t i = 0; t->waiting && i < g->c->connections; i++)
+		if (tenant_has(g->tenants, t, &v[i]) && v[i].state == FAIR_WAITING &&
+		    (first == NONE || v[i].lease < v[first].lease))
+			first = i;
 	return first;
 }
 

@@ -12,8 +12,8 @@
  *   DRAINING                              WAITING  LOST
  *   LOST                                                 IDLE
  *
- * A release without more work is followed by a rest. A connection's item is in its tenant's stream
- * of the run queue from its want to its rest. A connection that closes is released, then rests.
+ * A release without more work is followed by a rest. A connection is an item of its tenant in
+ * the run queue from its want to its rest. A connection that closes is released, then rests.
  *
  * A lease is charged when it ends, and before each change of the order of tenants: a new tenant
  * starts at the least vruntime, which must include the use of the others until then.

@@ -179,10 +179,12 @@ static enum fair_tenant_state tenant_state(const struct listing *l, const struct
 				    [FAIR_RUNNING] = 4 };
 	enum fair_tenant_state state = FAIR_IDLE;
 
-	for (size_t i = 0; i < ARBITER_MAX_PER_USER; i++)
-		if (t->by_stream[i] != NONE &&
-		    rank[l->connections->v[t->by_stream[i]].state] > rank[state])
-			state = l->connections->v[t->by_stream[i]].state;
+	for (uint32_t i = 0; i < l->c->connections; i++) {
+		const struct connection *c = &l->connections->v[i];
+
+		if (tenant_has(l->tenants, t, c) && rank[c->state] > rank[state])
+			state = c->state;
+	}
 	return state;
 }
 

@@ -249,8 +249,6 @@ static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint
 			      .sums.interval_ns = ts->c->queue.interval * ts->c->queue.quantum_ns,
 			      .power.queued_w = HES_FAIR_MAX_NUMBER };
 	memcpy(t->name, h->tenant, sizeof(t->name));
-	for (size_t i = 0; i < ARBITER_MAX_PER_USER; i++)
-		t->by_stream[i] = NONE;
 	spec = tenant_spec(t);
 	rc = hes_fair_queue_add(u->queue, uid, &spec, &t->queue, NULL);
 	if (rc)
@@ -276,26 +274,19 @@ static void tenant_take(struct tenants *ts, struct tenant *t, const struct fair_
 	tenant_change(ts, t);
 }
 
-uint32_t tenant_join(struct tenants *ts, uint32_t id, struct connection *c, uint32_t gpu,
+uint32_t tenant_join(struct tenants *ts, struct connection *c, uint32_t gpu,
 		     const struct fair_hello *h, uint64_t now)
 {
 	struct tenant *t = tenant_place(ts, c->uid, gpu, h->tenant);
-	uint32_t stream = 0;
 
 	if (!t || (!t->used && tenant_begin(ts, t, c->uid, gpu, h, now)))
 		return NONE;
-	while (stream < ts->c->per_user && t->by_stream[stream] != NONE)
-		stream++;
-	if (stream == ts->c->per_user)
-		return NONE;
 	tenant_take(ts, t, h);
-	t->by_stream[stream] = id;
 	t->n++;
 	t->pid = c->pid;
 	c->gpu = gpu;
 	c->tenant = (uint32_t)(t - ts->v);
 	c->name = t->name;
-	c->stream = stream;
 	c->greeted = true;
 	return c->tenant;
 }
@@ -304,12 +295,11 @@ void tenant_leave(struct tenants *ts, struct connection *c, uint64_t now)
 {
 	struct tenant *t = &ts->v[c->tenant];
 
-	t->by_stream[c->stream] = NONE;
 	t->n--;
-	for (size_t i = 0; t->pid == c->pid && i < ARBITER_MAX_PER_USER; i++)
-		if (t->by_stream[i] != NONE)
-			t->pid = ts->connections->v[t->by_stream[i]].pid;
 	c->greeted = false;
+	for (uint32_t i = 0; t->pid == c->pid && i < ts->c->connections; i++)
+		if (tenant_has(ts, t, &ts->connections->v[i]))
+			t->pid = ts->connections->v[i].pid;
 	if (t->n)
 		return;
 	t->left_ns = now;

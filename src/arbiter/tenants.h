@@ -28,9 +28,8 @@ struct tenant {
 	bool used;
 	char name[FAIR_NAME_MAX];
 	uint32_t uid, pid, gpu;
-	uint32_t queue;                           /* its index in the GPU's run queue */
-	uint32_t n;                               /* connections */
-	uint32_t by_stream[ARBITER_MAX_PER_USER]; /* connection; NONE */
+	uint32_t queue; /* its index in the GPU's run queue */
+	uint32_t n;     /* connections */
 	double weight, user_weight;
 	bool weight_set; /* by SET: HELLO does not change it */
 	uint32_t clock_mhz;
@@ -77,8 +76,14 @@ int tenants_create(struct tenants *ts, const struct arbiter_config *c,
 		   uint32_t n);
 void tenants_free(struct tenants *ts);
 /** The connection becomes one of a tenant. @return its index; NONE: no room or no memory */
-uint32_t tenant_join(struct tenants *ts, uint32_t id, struct connection *c, uint32_t gpu,
+uint32_t tenant_join(struct tenants *ts, struct connection *c, uint32_t gpu,
 		     const struct fair_hello *h, uint64_t now);
+/** @return whether the connection is one of the tenant */
+static inline bool tenant_has(const struct tenants *ts, const struct tenant *t,
+			      const struct connection *c)
+{
+	return c->greeted && c->tenant == (uint32_t)(t - ts->v);
+}
 /** The connection leaves its tenant. */
 void tenant_leave(struct tenants *ts, struct connection *c, uint64_t now);
 /** Once a second: forget those that left long ago. */

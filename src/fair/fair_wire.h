@@ -1,31 +1,29 @@
 /*
  * fair_wire.h - messages between the arbiter of a GPU and its tenants, over a Unix SOCK_SEQPACKET
- *socket.
+ * socket.
  *
- * One connection a process and GPU. A message is one of the structs below, whole, in one packet;
- *its length is that of its type. Both ends are on one machine, so numbers have its byte order.
- *Fields have fixed widths and no holes, so that a 32-bit program understands a 64-bit arbiter. The
- *preload library compiles this file too: libc only, no allocation.
+ * One connection a process and GPU. A message is one of the structs below, whole, in one
+ * packet; its length is that of its type. Both ends are on one machine, so numbers have its byte
+ * order. Fields have fixed widths and no holes, so that a 32-bit program understands a 64-bit
+ * arbiter. The preload library compiles this file too: libc only, no allocation.
  *
- *	process                          arbiter
- *	HELLO                      ->
- *	                           <-    WELCOME, or REFUSED and the end of the connection
- *	WANT                       ->                        it has work and no lease
- *	                           <-    PREPARE             it is next: the last tenant still
- *drains
- *	                           <-    GRANT               the GPU is its own for a slice
- *	                           <-    STOP                end the lease now (also before its
- *slice is over) RELEASE                    ->                        all its work on the GPU is
- *done; with MORE it wants another lease
+ *	process                  arbiter
+ *	HELLO              ->
+ *	                   <-    WELCOME, or REFUSED and the end of the connection
+ *	WANT               ->    it has work and no lease
+ *	                   <-    PREPARE: it is next, the last tenant still drains
+ *	                   <-    GRANT: the GPU is its own for a slice
+ *	                   <-    STOP: end the lease now, also before its slice is over
+ *	RELEASE            ->    all its work on the GPU is done; with MORE it wants another lease
  *
- *	PING                       ->                        is the arbiter alive?
- *	                           <-    PONG
+ *	PING               ->    is the arbiter alive?
+ *	                   <-    PONG
  *
- *	STATUS, SET (no HELLO)     ->                        heshare fair top, heshare fair set
- *	                           <-    GPU, TENANT ..., OUTSIDE ..., END;  ANSWER
+ *	STATUS, SET        ->    without HELLO: heshare fair top, heshare fair set
+ *	                   <-    GPU, TENANT ..., OUTSIDE ..., END;  ANSWER
  *
  * A WANT while the process wants or holds a lease already is harmless. A RELEASE of a lease that is
- *not its current one is ignored.
+ * not its current one is ignored.
  */
 #ifndef HES_FAIR_WIRE_H
 #define HES_FAIR_WIRE_H
@@ -38,9 +36,8 @@
 #define FAIR_NAME_MAX     64 /* of a tenant, with its NUL */
 #define FAIR_TEXT_MAX     160
 #define FAIR_ANY_USER     UINT32_MAX
-#define FAIR_SOCKET                                                                               \
-	"/run/heshare/fair.sock" /* of root's arbiter; others: $XDG_RUNTIME_DIR/heshare/fair.sock \
-				  */
+/* Of root's arbiter; others: $XDG_RUNTIME_DIR/heshare/fair.sock. */
+#define FAIR_SOCKET "/run/heshare/fair.sock"
 
 enum fair_message_type {
 	FAIR_HELLO = 1,
