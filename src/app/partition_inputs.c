@@ -42,12 +42,6 @@ int partition_name_parse(const char *text, struct partition_name *out, struct he
 	    !colon[1 + strspn(colon + 1, "0123456789")])
 		return hes_fail(err, -EINVAL, "\"%.60s\": write %.*s/%s", text, (int)(colon - text),
 				text, colon + 1);
-	/* The name of a script has blanks or begins with a folder. */
-	if (last && !slash && *text != '.' && last != text && !strchr(text, ' '))
-		return hes_fail(err, -EINVAL,
-				"\"%.60s\": \"%s\" is no batch size; write NAME/BATCH, such as "
-				"%.*s/8",
-				text, last + 1, (int)(last - text), text);
 	memcpy(out->workload, text, len);
 	if (slash)
 		rc = hes_parse_u32("batch size", slash + 1, 1, HES_MAX_BATCH_SIZE, &out->batch_size,
@@ -217,12 +211,27 @@ static int draw_types(const struct hes_model *m, const struct partition_name *jo
 	return rc;
 }
 
+/* Of a name that nobody knows: names may have slashes, too. */
+static const char *batch_hint(const char *name, char out[128])
+{
+	const char *slash = strrchr(name, '/');
+
+	*out = '\0';
+	if (slash && !strchr(name, ' '))
+		snprintf(out, 128, "; a batch size is a number: %.*s/8", (int)(slash - name), name);
+	return out;
+}
+
 static int inputs_check_names(const struct hes_model *m, const struct partition_name *jobs,
 			      size_t n, struct hes_err *err)
 {
+	struct hes_err why;
+	char hint[128];
+
 	for (size_t i = 0; i < n; i++)
-		if (!hes_model_workload(m, jobs[i].workload, err))
-			return -ENOENT;
+		if (!hes_model_workload(m, jobs[i].workload, &why))
+			return hes_fail(err, -ENOENT, "%s%s", why.msg,
+					batch_hint(jobs[i].workload, hint));
 	return 0;
 }
 
@@ -490,7 +499,7 @@ static void tell_missing(const struct partition_inputs *in, const struct partiti
 	const struct hes_point *here = any_point(in, job, g->name, true),
 			       *p = here ? here : any_point(in, job, g->name, false);
 	const char *command = p && p->command[0] ? partition_command(p->command) : "COMMAND";
-	char batch[24] = "";
+	char batch[24] = "", hint[128];
 
 	if (p || job->batch_size)
 		snprintf(batch, sizeof(batch), " --batch %u", p ? p->batch_size : job->batch_size);
@@ -509,9 +518,10 @@ static void tell_missing(const struct partition_inputs *in, const struct partiti
 			 g->name, job->workload, batch, command);
 	else
 		hes_fail(err, -ENOENT,
-			 "%s has no measured points of %s%s; run: heshare profile %s%s -- COMMAND",
+			 "%s has no measured points of %s%s; run: heshare profile %s%s -- "
+			 "COMMAND%s",
 			 in->what, job->workload, job->batch_size ? " at this batch size" : "",
-			 job->workload, batch);
+			 job->workload, batch, batch_hint(job->workload, hint));
 }
 
 /* Why a job has no modelled points. */

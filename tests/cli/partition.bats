@@ -243,8 +243,8 @@ points() {
 	[[ "$output" == *sum*normalized*energy* ]]
 	run -2 heshare partition a/0 b --modelled
 	[[ "$output" == *'a/0: batch size: '* ]]
-	run -2 heshare partition vgg16 resnet50/x --modelled
-	[ "$output" = 'heshare partition: "resnet50/x": "x" is no batch size; write NAME/BATCH, such as resnet50/8' ]
+	run -1 heshare partition vgg16 resnet50/x --modelled
+	[[ "$output" == *'the model has no workload "resnet50/x"'*"; a batch size is a number: resnet50/8" ]]
 	run -1 heshare partition nosuch resnet50 --modelled
 	[[ "$output" == *'the model has no workload "nosuch"'* ]]
 }
