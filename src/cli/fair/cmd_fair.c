@@ -36,8 +36,8 @@ const struct command cmd_fair = {
 		"to the tenant with the least energy so far for its weight.\n\n"
 		"Policies. etf: as above. etf-energy: phi of equal energy is guaranteed, and the "
 		"rest goes to the tenant with the least time. time: equal time for equal weights, "
-		"whatever the powers. energy: equal energy for equal weights, as etf with phi "
-		"0. See docs/fairness.md.",
+		"whatever the powers. energy: equal energy for equal weights, as etf with phi 0. "
+		"See docs/fairness.md.",
 	.example = "  heshare fair serve --gpus 0 --phi 0.7 --allow @gpu-users\n"
 		   "  heshare fair run --tenant alice -- python3 train.py\n"
 		   "  heshare fair top",

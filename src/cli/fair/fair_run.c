@@ -37,8 +37,8 @@ static const struct opt run_opts[] = {
 	  .help = "SM clock while it has the GPU, MHz; without it, the driver chooses" },
 	{ .name = "if-refused", .kind = OPT_CHOICE, AT(if_refused), .arg = "WHAT", .def = "wait",
 	  .choices = if_refused_names,
-	  .help = "if the arbiter refuses the command: wait, run unscheduled, or exit with "
-		  "status 75" },
+	  .help = "if the arbiter refuses the command: wait, run unscheduled, or exit with status "
+		  "75" },
 	FAIR_SOCKET_OPT(offsetof(struct run_opts, socket)),
 	{ 0 }
 };

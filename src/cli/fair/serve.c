@@ -68,8 +68,8 @@ static const struct opt serve_opts[] = {
 	  .help = "take the GPU from a tenant that does not release it, after this time, seconds" },
 	{ .name = "profile-for", .kind = OPT_DOUBLE, AT(profile_for), .arg = "S", .def = "5",
 	  .max = 3600,
-	  .help = "measure the power of a new tenant in its turns for this time at most, "
-		  "seconds; 0: do not" },
+	  .help = "measure the power of a new tenant in its turns for this time at most, seconds; "
+		  "0: do not" },
 	{ .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks),
 	  .help = "do not set the clocks that tenants request" },
 	{ .heading = "files and output",

@@ -31,8 +31,7 @@ static const struct opt gpus_opts[] = {
 	  .help = "list the GPUs of this fleet file" },
 	{ .name = "types", .letter = 't', .kind = OPT_FLAG, AT(types),
 	  .help = "list the GPU types that heshare knows" },
-	{ .name = "yaml", .letter = 'y', .kind = OPT_FLAG, AT(yaml),
-	  .without = "types,fleet,json",
+	{ .name = "yaml", .letter = 'y', .kind = OPT_FLAG, AT(yaml), .without = "types,fleet,json",
 	  .help = "print rows of a catalogue for the GPUs of this machine, also for GPUs without a "
 		  "row" },
 	CLI_CATALOGUE_OPT(offsetof(struct gpus_opts, catalogue)),
@@ -387,16 +386,14 @@ const struct command cmd_gpus = {
 		"the remedy. A GPU that cannot be used is named with the remedy, and all commands "
 		"use the others. The exit status is 1 if there is such a GPU, or none at all. "
 		"--fleet lists every GPU of a fleet. --types lists the GPU types that heshare "
-		"knows: size, memory, bandwidth, "
-		"power, and the clocks that plans use.\n\n"
+		"knows: size, memory, bandwidth, power, and the clocks that plans use.\n\n"
 		"A GPU that no row of the catalogue names is a type of its own, with the values "
 		"that NVML reports. Where CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS or SLURM_JOB_GPUS "
 		"names GPUs, only these are listed and used, by all commands, and numbered from 0 "
 		"in that order. An index in CUDA_VISIBLE_DEVICES is CUDA's: the fastest GPU is 0, "
 		"unless CUDA_DEVICE_ORDER is PCI_BUS_ID. --yaml prints its row, to be corrected "
-		"and kept in "
-		"~/.config/heshare/gpu_types.yaml or /etc/heshare/gpu_types.yaml, which all "
-		"commands read (docs/formats/gpu-types.md).",
+		"and kept in ~/.config/heshare/gpu_types.yaml or /etc/heshare/gpu_types.yaml, "
+		"which all commands read (docs/formats/gpu-types.md).",
 	.example = "  heshare gpus\n"
 		   "  heshare gpus --fleet data/fleets/heshare.yaml\n  heshare gpus --types --json",
 	.opts = gpus_opts,

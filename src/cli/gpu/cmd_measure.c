@@ -55,8 +55,7 @@ static const struct opt measure_opts[] = {
 	  .help = "write the report to this file (-: standard output) instead of standard error" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "write the report as one JSON document" },
-	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
-	  .written = true,
+	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE", .written = true,
 	  .help = "also write a row for each run and GPU to this CSV file (-: standard output)" },
 	{ .name = "runs", .kind = OPT_U64, AT(runs), .arg = "N", .def = "1", .min = 1, .max = 1000,
 	  .help = "run the command N times; report mean, standard deviation, least and greatest "
@@ -390,20 +389,18 @@ const struct command cmd_measure = {
 	.min_args = 1,
 	.max_args = MAX_ARGS,
 	.summary = "measure joules, watts and clocks of the GPUs while a command runs",
-	.text = "Runs COMMAND and reports for each GPU, for all programs together: "
-		"joules, mean and peak power, and the mean SM clock. It also reports the "
-		"part of the time in which power or heat lowered the clock, and the part "
-		"with a kernel running. Joules come from the energy counter, or else from "
-		"the integral of power. With GPM (Hopper and newer) or DCGM also the use "
-		"of SMs and of memory bandwidth.\n\n"
-		"GPUs are sampled as often as their sensors refresh, every 20 to 100 ms, "
-		"so measure commands of many seconds. Time without readings is reported "
-		"as a gap.\n\n"
-		"With --runs, the report has means over the runs; runs end with the first "
-		"that fails or is interrupted, which does not count.\n\n"
-		"Signals are passed to COMMAND. The exit status is that of COMMAND, or "
-		"128 plus the number of a signal that ended it. It is 126 or 127 if it "
-		"could not start, 1 if nothing can be measured.",
+	.text = "Runs COMMAND and reports for each GPU, for all programs together: joules, mean "
+		"and peak power, and the mean SM clock. It also reports the part of the time in "
+		"which power or heat lowered the clock, and the part with a kernel running. Joules "
+		"come from the energy counter, or else from the integral of power. With GPM "
+		"(Hopper and newer) or DCGM also the use of SMs and of memory bandwidth.\n\n"
+		"GPUs are sampled as often as their sensors refresh, every 20 to 100 ms, so "
+		"measure commands of many seconds. Time without readings is reported as a gap.\n\n"
+		"With --runs, the report has means over the runs; runs end with the first that "
+		"fails or is interrupted, which does not count.\n\n"
+		"Signals are passed to COMMAND. The exit status is that of COMMAND, or 128 plus "
+		"the number of a signal that ended it. It is 126 or 127 if it could not start, 1 "
+		"if nothing can be measured.",
 	.example = "  heshare measure -- python3 train.py --epochs 1\n"
 		   "  heshare measure --gpus 0,2 --json -o joules.json -- ./job.sh\n"
 		   "  heshare measure --runs 10 --warmup 2 -- ./job.sh",

@@ -59,50 +59,45 @@ static const struct opt model_opts[] = {
 	  .help = "list the workloads and GPU types of the model" },
 	{ .heading = "job and GPU",
 	  .name = "batch", .letter = 'b', .kind = OPT_U64, AT(batch), .arg = "N", .def = "1",
-	  .min = 1, .max = HES_MODEL_MAX_BATCH,
-	  .without = "list,add-workload",
+	  .min = 1, .max = HES_MODEL_MAX_BATCH, .without = "list,add-workload",
 	  .help = "batch size" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE",
-	  .def = "A100-SXM-80", .offer = offer_gpu_types,
-	  .without = "list,add-workload",
+	  .def = "A100-SXM-80", .offer = offer_gpu_types, .without = "list,add-workload",
 	  .help = "GPU type; see heshare gpus --types" },
-	{ .name = "share", .letter = 's', .kind = OPT_U64, AT(share), .arg = "PCT",
-	  .def = "100", .min = 1, .max = 100,
-	  .without = "list,add-workload",
-	  .help = "SM share, %" },
+	{ .name = "share", .letter = 's', .kind = OPT_U64, AT(share), .arg = "PCT", .def = "100",
+	  .min = 1, .max = 100, .without = "list,add-workload", .help = "SM share, %" },
 	{ .name = "clock", .letter = 'c', .kind = OPT_U64, AT(clock), .arg = "MHZ", .min = 1,
-	  .max = 10000,
-	  .without = "list,add-workload",
+	  .max = 10000, .without = "list,add-workload",
 	  .help = "SM clock, MHz; without it, the default of the type" },
 	{ .name = "power-limit", .kind = OPT_DOUBLE, AT(limit_w), .arg = "W", .min = 1,
-	  .max = 10000,
-	  .without = "list,add-workload",
+	  .max = 10000, .without = "list,add-workload",
 	  .help = "power limit of the GPU, W; without it, that of the type" },
-	{ .name = "co-runners", .kind = OPT_TEXT, AT(co_runners),
-	  .arg = "W:B:S[,...]", .without = "list,add-workload",
+	{ .name = "co-runners", .kind = OPT_TEXT, AT(co_runners), .arg = "W:B:S[,...]",
+	  .without = "list,add-workload",
 	  .help = "co-runners: workload, batch size and SM share of each" },
 	{ .heading = "a workload of your own",
-	  .name = "add-workload", .alone = true, .without = "list", .letter = 'a', .kind = OPT_TEXT, AT(add.name), .arg = "NAME",
+	  .name = "add-workload", .alone = true, .without = "list", .letter = 'a', .kind = OPT_TEXT,
+	  AT(add.name), .arg = "NAME",
 	  .help = "find parameters of this workload from the facts below, from --profiles or from "
 		  "both, and the error to expect" },
-	{ .name = "gflop", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.gflop), .arg = "N", .min = 1e-4, .max = 1e6,
+	{ .name = "gflop", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.gflop), .arg = "N",
+	  .min = 1e-4, .max = 1e6,
 	  .help = "operations of an item, 10^9; multiply and add count two" },
-	{ .name = "weights", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.weights_mib), .arg = "MIB", .min = 1e-3,
-	  .max = 1e6,
-	  .help = "parameters of the network, MiB" },
-	{ .name = "kernels", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.kernels), .arg = "N", .min = 1, .max = 1e6,
-	  .help = "kernels that an iteration launches" },
-	{ .name = "traffic", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.traffic_mib), .arg = "MIB", .min = 1e-3,
-	  .max = 1e6,
+	{ .name = "weights", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.weights_mib),
+	  .arg = "MIB", .min = 1e-3, .max = 1e6, .help = "parameters of the network, MiB" },
+	{ .name = "kernels", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.kernels),
+	  .arg = "N", .min = 1, .max = 1e6, .help = "kernels that an iteration launches" },
+	{ .name = "traffic", .with = "add-workload", .kind = OPT_DOUBLE, AT(add.traffic_mib),
+	  .arg = "MIB", .min = 1e-3, .max = 1e6,
 	  .help = "activations of an item that are written and read, MiB" },
-	{ .name = "arithmetic", .with = "add-workload", .kind = OPT_CHOICE, AT(add.arithmetic), .arg = "NAME",
-	  .choices = add_workload_arithmetic,
+	{ .name = "arithmetic", .with = "add-workload", .kind = OPT_CHOICE, AT(add.arithmetic),
+	  .arg = "NAME", .choices = add_workload_arithmetic,
 	  .help = "what it computes in; without it, the one that fits the profile best, or tf32" },
-	{ .name = "like", .with = "add-workload", .kind = OPT_CHOICE, AT(add.like), .arg = "NETWORK",
-	  .offer = offer_known_networks,
+	{ .name = "like", .with = "add-workload", .kind = OPT_CHOICE, AT(add.like),
+	  .arg = "NETWORK", .offer = offer_known_networks,
 	  .help = "known network that it resembles most" },
-	{ .name = "output", .with = "add-workload", .letter = 'o', .kind = OPT_FILE, AT(add.output), .arg = "FILE",
-	  .written = true,
+	{ .name = "output", .with = "add-workload", .letter = 'o', .kind = OPT_FILE, AT(add.output),
+	  .arg = "FILE", .written = true,
 	  .help = "with --add-workload: write its parameters to this file for --catalogue; other "
 		  "workloads in it stay, comments do not" },
 	{ .heading = "parameters and output",
@@ -390,16 +385,15 @@ const struct command cmd_model = {
 	.max_args = 1,
 	.offer = offer_workloads,
 	.summary = "predict time and power of jobs by the GPU model",
-	.text = "Prints the modelled time of an iteration, power and clock of a GPU that "
-		"runs WORKLOAD, alone or with co-runners.\n\n"
-		"--list lists workloads and GPU types, with the data that their "
-		"parameters were fitted on.\n\n"
-		"--add-workload finds the parameters of a network that the model does not "
-		"know. The known networks say what facts and profile leave open. Each "
-		"measured network is then left out and added in the same way; how far off "
-		"that is, is the error to expect. The commands simulate, trace, plan and "
-		"model know the workload with --catalogue FILE, or if FILE is "
-		"~/.config/heshare/workloads.yaml.",
+	.text = "Prints the modelled time of an iteration, power and clock of a GPU that runs "
+		"WORKLOAD, alone or with co-runners.\n\n"
+		"--list lists workloads and GPU types, with the data that their parameters were "
+		"fitted on.\n\n"
+		"--add-workload finds the parameters of a network that the model does not know. "
+		"The known networks say what facts and profile leave open. Each measured network "
+		"is then left out and added in the same way; how far off that is, is the error to "
+		"expect. The commands simulate, trace, plan and model know the workload with "
+		"--catalogue FILE, or if FILE is ~/.config/heshare/workloads.yaml.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --co-runners bert-large:8:50\n"
 		   "  heshare model mine --profiles profiles.csv -b 8\n"

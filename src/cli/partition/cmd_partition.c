@@ -30,8 +30,8 @@ static const char *const methods[] = { "corrected", "paper", NULL };
 /* clang-format off */
 static const struct opt partition_opts[] = {
 	{ .heading = "one GPU",
-	  .name = "gpu", .without = "jobs", .letter = 'g', .kind = OPT_TEXT, AT(q.gpu), .arg = "TYPE|INDEX",
-	  .offer = offer_gpu_types,
+	  .name = "gpu", .without = "jobs", .letter = 'g', .kind = OPT_TEXT, AT(q.gpu),
+	  .arg = "TYPE|INDEX", .offer = offer_gpu_types,
 	  .help = "GPU type, or index of a GPU of this machine; without it, the type that all jobs "
 		  "were profiled on, V100-SXM2-32 with --modelled" },
 	CLI_CATALOGUE_OPT(offsetof(struct partition_opts, q.catalogue)),
@@ -43,7 +43,8 @@ static const struct opt partition_opts[] = {
 		  "commas; or 0.3 for all" },
 	{ .name = "step", .kind = OPT_U64, AT(q.step), .arg = "PCT", .def = "10", .min = 1,
 	  .max = 50, .help = "shares are multiples of this, %" },
-	{ .name = "clocks", .without = "jobs", .kind = OPT_TEXT, AT(q.clocks), .arg = "LIST", .def = "default",
+	{ .name = "clocks", .without = "jobs", .kind = OPT_TEXT, AT(q.clocks), .arg = "LIST",
+	  .def = "default",
 	  .help = "clocks to choose from in MHz, such as 900,1200; default: the default clock; "
 		  "all: every profiled clock" },
 	{ .name = "split", .without = "jobs", .kind = OPT_TEXT, AT(q.split), .arg = "LIST",
@@ -52,36 +53,39 @@ static const struct opt partition_opts[] = {
 	  .name = "run", .kind = OPT_FLAG, AT(run),
 	  .help = "with --gpu INDEX: run the jobs with the best split, or that of --split, measure "
 		  "and compare with the prediction" },
-	{ .name = "for", .with = "run", .kind = OPT_DOUBLE, AT(for_s), .arg = "S", .def = "0", .max = 1e9,
+	{ .name = "for", .with = "run", .kind = OPT_DOUBLE, AT(for_s), .arg = "S", .def = "0",
+	  .max = 1e9,
 	  .help = "with --run: end the jobs after this time, seconds; 0: wait until they end, or "
 		  "for Ctrl-C" },
 	{ .name = "logs", .with = "run", .kind = OPT_FILE, AT(logs), .arg = "DIR",
 	  .help = "with --run: folder for the output of the jobs; without it, partition.run" },
 	{ .heading = "output",
-	  .name = "all", .without = "jobs", .kind = OPT_FLAG, AT(all), .help = "print every split" },
+	  .name = "all", .without = "jobs", .kind = OPT_FLAG, AT(all),
+	  .help = "print every split" },
 	{ .name = "plot", .without = "jobs", .kind = OPT_FILE, AT(plot), .arg = "FILE",
 	  .help = "draw the splits as an SVG file (needs gnuplot)" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ .heading = "a fleet",
 	  .name = "jobs", .alone = true, .letter = 'j', .kind = OPT_FILE, AT(q.jobs), .arg = "FILE",
 	  .help = "put these jobs on the GPUs of a fleet, instead of JOB JOB" },
-	{ .name = "fleet", .with = "jobs", .letter = 'f', .kind = OPT_FILE, AT(q.fleet), .arg = "FILE",
+	{ .name = "fleet", .with = "jobs", .letter = 'f', .kind = OPT_FILE, AT(q.fleet),
+	  .arg = "FILE",
 	  .help = "with --jobs: fleet file; without it, the eight GPUs of the HeShare paper" },
-	{ .name = "most", .with = "jobs", .kind = OPT_U64, AT(q.most), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
+	{ .name = "most", .with = "jobs", .kind = OPT_U64, AT(q.most), .arg = "N", .def = "2",
+	  .min = 1, .max = HES_PARTITION_MAX_JOBS,
 	  .help = "with --jobs: most jobs on one GPU at a time" },
-	{ .name = "effort", .with = "jobs", .kind = OPT_U64, AT(q.effort), .arg = "N", .def = "0", .max = 1e12,
+	{ .name = "effort", .with = "jobs", .kind = OPT_U64, AT(q.effort), .arg = "N", .def = "0",
+	  .max = 1e12,
 	  .help = "with --jobs: number of groups to try; 0: 50000, plus 700 for each job" },
-	{ .name = "seed", .with = "jobs", .letter = 's', .kind = OPT_U64, AT(q.seed),
-	  .arg = "S", .def = "1",
-	  .max = 0x1p64,
-	  .help = "with --jobs: seed of the search" },
+	{ .name = "seed", .with = "jobs", .letter = 's', .kind = OPT_U64, AT(q.seed), .arg = "S",
+	  .def = "1", .max = 0x1p64, .help = "with --jobs: seed of the search" },
 	{ .heading = "predictions",
 	  .name = "method", .kind = OPT_CHOICE, AT(method), .arg = "HOW", .def = "corrected",
-	  .choices = methods,
-	  .help = "how to predict throughput and power; see above" },
+	  .choices = methods, .help = "how to predict throughput and power; see above" },
 	{ .name = "store", .without = "points,modelled", .kind = OPT_FILE, AT(q.from.store), .arg = "FILE",
 	  .help = "store with measured points; without it " CLI_STORE_PLACE },
-	{ .name = "points", .without = "modelled", .kind = OPT_FILE, AT(q.from.points), .arg = "FILE",
+	{ .name = "points", .without = "modelled", .kind = OPT_FILE, AT(q.from.points),
+	  .arg = "FILE",
 	  .help = "points.csv or its folder, from heshare profiles export, instead of the store" },
 	{ .name = "modelled", .kind = OPT_FLAG, AT(q.from.modelled),
 	  .help = "draw points from the GPU model; needs no GPU" },
@@ -265,30 +269,28 @@ const struct command cmd_partition = {
 	.max_before = HES_PARTITION_MAX_JOBS,
 	.before = offsetof(struct partition_opts, n_jobs),
 	.summary = "find the split of a GPU's SMs with the most work per joule",
-	.text = "Predicts the throughput of each job, the GPU's power and the work per "
-		"joule for every split of a GPU's SMs between jobs (MPS). It needs "
-		"measurements of each job alone. Marks the best split and prints the "
-		"commands that apply it. Or it says that the jobs are to take turns: one "
-		"at a time on the whole GPU, without MPS. It says so unless the best "
-		"split does more work per joule by its whole interval. A JOB is NAME, or "
-		"NAME/BATCH, as heshare profile measured it; with --modelled, NAME alone "
-		"is batch size 8.\n\n"
-		"Objectives. normalized: each job's throughput counts as a part of its "
-		"own alone on the whole GPU, summed. energy: the harmonic mean of these "
-		"parts, so that no job is starved for another. sum: the sum of iterations "
-		"a second, as in the paper; it favours a job with short iterations.\n\n"
-		"Methods. corrected: a closed form for each job, corrected by extra trees "
-		"where jobs were measured together. paper: extra trees on the nine "
-		"features of Han et al.; it needs jobs measured together.\n\n"
-		"--run carries the best split out on a GPU of this machine, with MPS, "
-		"shares and clock. Where the jobs are to take turns, it runs nothing "
-		"unless --split names a split. It prints for each job its iterations, "
-		"speed and joules next to the prediction. It runs the commands after --, "
-		"one for each job, each a line for the shell; without them those that "
-		"heshare profile measured. A job that ends with 0, or that --for or "
-		"Ctrl-C ends, counts as done.\n\n"
-		"With --jobs, puts many jobs on the GPUs of a fleet: which of them share "
-		"a GPU, with which split.",
+	.text = "Predicts the throughput of each job, the GPU's power and the work per joule for "
+		"every split of a GPU's SMs between jobs (MPS). It needs measurements of each job "
+		"alone. Marks the best split and prints the commands that apply it. Or it says "
+		"that the jobs are to take turns: one at a time on the whole GPU, without MPS. It "
+		"says so unless the best split does more work per joule by its whole interval. A "
+		"JOB is NAME, or NAME/BATCH, as heshare profile measured it; with --modelled, NAME "
+		"alone is batch size 8.\n\n"
+		"Objectives. normalized: each job's throughput counts as a part of its own alone "
+		"on the whole GPU, summed. energy: the harmonic mean of these parts, so that no "
+		"job is starved for another. sum: the sum of iterations a second, as in the paper; "
+		"it favours a job with short iterations.\n\n"
+		"Methods. corrected: a closed form for each job, corrected by extra trees where "
+		"jobs were measured together. paper: extra trees on the nine features of Han et "
+		"al.; it needs jobs measured together.\n\n"
+		"--run carries the best split out on a GPU of this machine, with MPS, shares and "
+		"clock. Where the jobs are to take turns, it runs nothing unless --split names a "
+		"split. It prints for each job its iterations, speed and joules next to the "
+		"prediction. It runs the commands after --, one for each job, each a line for the "
+		"shell; without them those that heshare profile measured. A job that ends with 0, "
+		"or that --for or Ctrl-C ends, counts as done.\n\n"
+		"With --jobs, puts many jobs on the GPUs of a fleet: which of them share a GPU, "
+		"with which split.",
 	.example = "  heshare partition resnet50/8 bert-large/8 --gpu 0\n"
 		   "  heshare partition resnet50 vgg16 bert-large --modelled --objective energy "
 		   "--floor bert-large=0.3\n"

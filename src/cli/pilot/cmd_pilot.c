@@ -28,8 +28,7 @@
 static const struct opt pilot_opts[] = {
 	{ .heading = "the Slurm job",
 	  .name = "nodes", .letter = 'N', .kind = OPT_U64, AT(nodes), .arg = "N", .def = "1",
-	  .min = 1, .max = 100000,
-	  .help = "number of nodes" },
+	  .min = 1, .max = 100000, .help = "number of nodes" },
 	{ .name = "time", .letter = 't', .kind = OPT_TEXT, AT(time), .arg = "TIME",
 	  .def = "1:00:00",
 	  .help = "time limit as Slurm writes it: 30 (minutes), 2:00:00, 1-12:00:00" },
@@ -44,8 +43,7 @@ static const struct opt pilot_opts[] = {
 	  .help = "submit N more Slurm jobs, each of which starts when the one before ends and "
 		  "leaves jobs, and resumes" },
 	{ .name = "before-end", .kind = OPT_DOUBLE, AT(before_end_s), .arg = "S", .def = "60",
-	  .max = 1e6,
-	  .help = "stop in order so long before the time limit, seconds" },
+	  .max = 1e6, .help = "stop in order so long before the time limit, seconds" },
 	{ .heading = "planning",
 	  .name = "policy", .kind = OPT_TEXT, AT(policy), .arg = "NAME",
 	  .help = "as of heshare plan" },
@@ -57,12 +55,11 @@ static const struct opt pilot_opts[] = {
 	CLI_PROFILES_OPT(offsetof(struct pilot_opts, profiles)),
 	CLI_CATALOGUE_OPT(offsetof(struct pilot_opts, catalogue)),
 	{ .heading = "running",
-	  .name = "early-ok", .kind = OPT_FLAG, AT(early_ok),
-	  .help = "as of heshare run" },
+	  .name = "early-ok", .kind = OPT_FLAG, AT(early_ok), .help = "as of heshare run" },
 	{ .heading = "output",
 	  .name = "dir", .letter = 'd', .kind = OPT_FILE, AT(dir), .arg = "DIR",
-	  .help = "folder for script, plan, store and output of jobs, which all nodes see "
-"by this name; without it, JOBS with .pilot in place of .csv" },
+	  .help = "folder for script, plan, store and output of jobs, which all nodes see by this "
+		  "name; without it, JOBS with .pilot in place of .csv" },
 	{ .name = "print", .kind = OPT_FLAG, AT(print),
 	  .help = "print the batch script, and do nothing" },
 	{ .name = "no-wait", .kind = OPT_FLAG, AT(no_wait), .help = "do not wait for the end" },
@@ -239,19 +236,17 @@ const struct command cmd_pilot = {
 	.max_args = INT_MAX,
 	.max_before = 1,
 	.summary = "submit one Slurm job that plans and runs many jobs on its nodes",
-	.text = "Writes a batch script, submits it by sbatch, and waits until the Slurm "
-		"job has ended. In the Slurm job, heshare plan --gpus slurm plans the "
-		"jobs of the file JOBS for the GPUs of all its nodes. Then heshare run "
-		"carries the plan out by one runner on each node. COMMAND is the command "
-		"of jobs without one of their own, with {workload}, {batch}, "
-		"{iterations}, {memory} and {job}. The format of JOBS is in "
-		"docs/formats/jobs.md; heshare trace makes such files.\n\n"
-		"All nodes must see the folder --dir, heshare itself and what the jobs "
-		"need by the same names. Before the time limit the run stops in order. "
-		"After a requeue, in a job of --chain, or when the command is given "
-		"again, it goes on with the jobs that are left. Ctrl-C ends the waiting "
-		"alone; scancel of all Slurm jobs, with those of --chain, ends the "
-		"pilot.\n\n"
+	.text = "Writes a batch script, submits it by sbatch, and waits until the Slurm job has "
+		"ended. In the Slurm job, heshare plan --gpus slurm plans the jobs of the file "
+		"JOBS for the GPUs of all its nodes. Then heshare run carries the plan out by one "
+		"runner on each node. COMMAND is the command of jobs without one of their own, "
+		"with {workload}, {batch}, {iterations}, {memory} and {job}. The format of JOBS is "
+		"in docs/formats/jobs.md; heshare trace makes such files.\n\n"
+		"All nodes must see the folder --dir, heshare itself and what the jobs need by the "
+		"same names. Before the time limit the run stops in order. After a requeue, in a "
+		"job of --chain, or when the command is given again, it goes on with the jobs that "
+		"are left. Ctrl-C ends the waiting alone; scancel of all Slurm jobs, with those of "
+		"--chain, ends the pilot.\n\n"
 		"The exit status is 0 when every job is done.",
 	.example =
 		"  heshare pilot jobs.csv --nodes 3 --time 2:00:00 -- ./train.sh {workload} "

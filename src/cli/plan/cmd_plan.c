@@ -42,9 +42,8 @@ static const struct opt plan_opts[] = {
 	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(q.fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(q.gpus), .arg = "LIST",
-	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses "
-"with commas; slurm: of all nodes of the Slurm job; ssh:HOSTFILE: of "
-"hosts" },
+	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with "
+		  "commas; slurm: of all nodes of the Slurm job; ssh:HOSTFILE: of hosts" },
 	{ .name = "program", .with = "gpus", .kind = OPT_FILE, AT(program), .arg = "FILE",
 	  .help = "heshare on the nodes, if it is not this program's file" },
 	CLI_CATALOGUE_OPT(offsetof(struct plan_opts, catalogue)),
@@ -56,8 +55,7 @@ static const struct opt plan_opts[] = {
 	EXEC_LIMIT_OPT(offsetof(struct plan_opts, q.exec_limit_s)),
 	PREFER_OPT(offsetof(struct plan_opts, q.prefer)),
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(q.seed), .arg = "N", .def = "1",
-	  .max = 0x1p62,
-	  .help = "seed of the random choices" },
+	  .max = 0x1p62, .help = "seed of the random choices" },
 	{ .heading = "predictions",
 	  .name = "store", .kind = OPT_FILE, AT(q.store), .arg = "FILE",
 	  .help = CLI_KNOWN_STORE_HELP },
@@ -65,10 +63,8 @@ static const struct opt plan_opts[] = {
 	CLI_PROFILES_OPT(offsetof(struct plan_opts, q.profiles)),
 	{ .heading = "output",
 	  .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
-	  .written = true,
-	  .help = "write the plan to this JSON file; -: standard output" },
-	{ .name = "front", .kind = OPT_FILE, AT(front), .arg = "FILE",
-	  .written = true,
+	  .written = true, .help = "write the plan to this JSON file; -: standard output" },
+	{ .name = "front", .kind = OPT_FILE, AT(front), .arg = "FILE", .written = true,
 	  .help = "write the Pareto front of the search to this CSV file; -: standard output" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "print the plan as one JSON document instead of the summary" },
@@ -488,30 +484,26 @@ const struct command cmd_plan = {
 	.min_args = 0,
 	.max_args = 1,
 	.summary = "plan jobs: which GPU, co-runners, SM share and clock each gets",
-	.text = "Plans jobs that all wait now; their deadlines count from their arrival. "
-		"Prints the batches of each GPU: start, end, the clock at which the GPU "
-		"runs meanwhile, energy, and the jobs with their SM shares. Busy energy "
-		"is the energy of GPUs while they run jobs; fleet energy adds idle GPUs "
-		"until the last job ends. All values are predicted; heshare simulate "
-		"replays a plan.\n\n"
-		"Jobs of a batch start together, and the next batch starts when all have "
-		"ended. Plans of joint have no batches: a job starts when its share and "
-		"memory are free. Shares may overlap. The GPU runs at the highest clock "
-		"of its jobs. The clock of a job is then a range, if a co-runner raises "
-		"it. A job that is unknown and has a command runs alone at the GPU's own "
-		"clock, before the others of its GPU.\n\n"
-		"With --gpus: plans for the GPUs of this machine as this user can use "
-		"them. Without the right to lock clocks, it plans at the default clock; "
-		"without MPS, one job at a time. --gpus slurm asks each node of the Slurm "
-		"job what it has, by one srun, and makes one plan for all of them "
-		"(docs/slurm.md).\n\n"
-		"Jobs whose predictions are outside of the training range are printed "
-		"with GPU and reason. Plans avoid shares, clocks and co-runners far "
-		"outside of it. More jobs than can be planned in minutes are refused; "
-		"--policy list prints the limits.\n\n"
-		"The exit status is 0 if there is a plan. If it breaks the power cap or "
-		"deadlines, standard error says so; power_cap_mw, peak_mw and "
-		"deadlines_missed in the plan show by how much.",
+	.text = "Plans jobs that all wait now; their deadlines count from their arrival. Prints "
+		"the batches of each GPU: start, end, the clock at which the GPU runs meanwhile, "
+		"energy, and the jobs with their SM shares. Busy energy is the energy of GPUs "
+		"while they run jobs; fleet energy adds idle GPUs until the last job ends. All "
+		"values are predicted; heshare simulate replays a plan.\n\n"
+		"Jobs of a batch start together, and the next batch starts when all have ended. "
+		"Plans of joint have no batches: a job starts when its share and memory are free. "
+		"Shares may overlap. The GPU runs at the highest clock of its jobs. The clock of a "
+		"job is then a range, if a co-runner raises it. A job that is unknown and has a "
+		"command runs alone at the GPU's own clock, before the others of its GPU.\n\n"
+		"With --gpus: plans for the GPUs of this machine as this user can use them. "
+		"Without the right to lock clocks, it plans at the default clock; without MPS, one "
+		"job at a time. --gpus slurm asks each node of the Slurm job what it has, by one "
+		"srun, and makes one plan for all of them (docs/slurm.md).\n\n"
+		"Jobs whose predictions are outside of the training range are printed with GPU and "
+		"reason. Plans avoid shares, clocks and co-runners far outside of it. More jobs "
+		"than can be planned in minutes are refused; --policy list prints the limits.\n\n"
+		"The exit status is 0 if there is a plan. If it breaks the power cap or deadlines, "
+		"standard error says so; power_cap_mw, peak_mw and deadlines_missed in the plan "
+		"show by how much.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
 		   "  heshare plan jobs.csv --policy joint:energy --budget 200ms\n"

@@ -46,8 +46,8 @@ static const struct opt profile_opts[] = {
 	  .without = "modelled",
 	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; the word "
 		  "default: do not lock" },
-	{ .name = "co-runners", .kind = OPT_TEXT, AT(q.co_runners),
-	  .arg = "LIST", .without = "modelled,jobs",
+	{ .name = "co-runners", .kind = OPT_TEXT, AT(q.co_runners), .arg = "LIST",
+	  .without = "modelled,jobs",
 	  .help = "also run with these co-runners: NAME/BATCH,..., profiled before; a+b: both at "
 		  "once; or NAME/BATCH=COMMAND. Such as bert/8,vgg/4+bert/8" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(q.jobs), .arg = "FILE",
@@ -55,55 +55,44 @@ static const struct opt profile_opts[] = {
 	  .help = "profile the workloads and batch sizes of these jobs, alone and in random co-run "
 		  "sets, instead of NAME" },
 	{ .name = "samples", .kind = OPT_U64, AT(q.samples), .arg = "N", .def = "1000",
-	  .max = HES_DRAW_MAX_SAMPLES,
-	  .with = "jobs,modelled",
+	  .max = HES_DRAW_MAX_SAMPLES, .with = "jobs,modelled",
 	  .help = "with --jobs: number of points of jobs that share a GPU, divided between the GPU "
 		  "types; with --modelled: number of samples; 0: jobs alone" },
 	{ .name = "most", .kind = OPT_U64, AT(q.most), .arg = "N", .def = "4", .min = 2,
-	  .max = HES_MAX_SHARING,
-	  .with = "jobs",
+	  .max = HES_MAX_SHARING, .with = "jobs",
 	  .help = "with --jobs: most jobs on a GPU at a time" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(q.seed), .arg = "S", .def = "1",
-	  .max = 0x1p64,
-	  .with = "jobs,modelled",
+	  .max = 0x1p64, .with = "jobs,modelled",
 	  .help = "with --jobs or --modelled: seed of the random choices and of the noise" },
 	{ .heading = "how to measure",
 	  .name = "iterations", .letter = 'n', .kind = OPT_U64, AT(q.iterations), .arg = "N",
-	  .def = "0", .max = 1e12,
-	  .without = "modelled,progress",
+	  .def = "0", .max = 1e12, .without = "modelled,progress",
 	  .help = "iterations of one run of COMMAND, if it does not print its progress" },
 	CLI_PROGRESS_OPT(offsetof(struct profile_opts, q.pattern)),
 	{ .name = "warm-up", .kind = OPT_DOUBLE, AT(q.warm_up_s), .arg = "S", .def = "2",
-	  .max = 86400,
-	  .without = "modelled",
+	  .max = 86400, .without = "modelled",
 	  .help = "wait after a job has joined, seconds; half of it after a change of the clock" },
 	{ .name = "window", .letter = 'w', .kind = OPT_DOUBLE, AT(q.window_s), .arg = "S",
-	  .def = "2", .min = 0.1, .max = 86400,
-	  .without = "modelled",
+	  .def = "2", .min = 0.1, .max = 86400, .without = "modelled",
 	  .help = "length of one measurement, seconds" },
 	{ .name = "repeats", .kind = OPT_TEXT, AT(q.repeats), .arg = "A..B", .def = "3..10",
-	  .without = "modelled",
-	  .help = "measure a point at least A times and at most B times" },
+	  .without = "modelled", .help = "measure a point at least A times and at most B times" },
 	{ .name = "error", .kind = OPT_DOUBLE, AT(q.error_pct), .arg = "PCT", .def = "3",
-	  .min = 0.01, .max = 100,
-	  .without = "modelled",
+	  .min = 0.01, .max = 100, .without = "modelled",
 	  .help = "a point ends when the standard errors of all times and of power are below this, "
 		  "%; see docs/profiling.md" },
 	{ .name = "patience", .kind = OPT_DOUBLE, AT(q.patience_s), .arg = "S", .def = "120",
-	  .min = 1, .max = 1e6,
-	  .without = "modelled",
+	  .min = 1, .max = 1e6, .without = "modelled",
 	  .help = "a job without progress for this time has failed, seconds" },
 	{ .name = "ahead", .kind = OPT_U64, AT(q.ahead), .arg = "N", .def = "16",
 	  .max = HES_PROFILER_AHEAD,
-	  .help = "most processes of a GPU that start while others are measured, or wait "
-"stopped for their turn; 0: each starts at its turn" },
+	  .help = "most processes of a GPU that start while others are measured, or wait stopped "
+		  "for their turn; 0: each starts at its turn" },
 	{ .heading = "run and results",
 	  .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(q.minutes), .arg = "MIN",
-	  .def = "0", .max = 1e6,
-	  .without = "modelled",
+	  .def = "0", .max = 1e6, .without = "modelled",
 	  .help = "stop after this time; the same command continues later; 0: no limit" },
-	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
-	  .without = "modelled",
+	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run), .without = "modelled",
 	  .help = "print how many points and how much time it takes, measure nothing" },
 	{ .name = "store", .kind = OPT_FILE, AT(q.store), .arg = "FILE",
 	  .help = "the store; without it " CLI_STORE_PLACE ". With --modelled: add the rows to it, "
@@ -117,11 +106,9 @@ static const struct opt profile_opts[] = {
 	  .help = "with --modelled: write profiles.csv and samples.csv into this folder" },
 	{ .name = "types", .kind = OPT_TEXT, AT(q.types), .arg = "LIST",
 	  .def = "T4,V100-SXM2-32,A100-SXM-80", .offer = offer_gpu_types, .many = true,
-	  .with = "modelled",
-	  .help = "with --modelled: GPU types, with commas" },
+	  .with = "modelled", .help = "with --modelled: GPU types, with commas" },
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(q.fleet), .arg = "FILE",
-	  .with = "modelled",
-	  .help = "with --modelled: the GPU types of this fleet instead" },
+	  .with = "modelled", .help = "with --modelled: the GPU types of this fleet instead" },
 	{ .name = "noise", .kind = OPT_DOUBLE, AT(q.noise_pct), .arg = "PCT", .def = "1.7",
 	  .max = 50, .with = "modelled",
 	  .help = "with --modelled: variation of a measurement from run to run, %" },
@@ -344,29 +331,26 @@ const struct command cmd_profile = {
 	.args = "[NAME] [-- COMMAND [ARGUMENT]...]",
 	.max_args = MAX_ARGS,
 	.summary = "profile workloads alone and sharing a GPU",
-	.text = "Measures a workload: runs COMMAND, called NAME in the store, on the GPUs "
-		"of this machine at every SM share and clock. It runs alone, and with the "
-		"jobs of --co-runners. The store keeps the time of an iteration, power, "
-		"clock, and the activity of SMs and memory. GPUs of one type divide the "
-		"work.\n\n"
-		"COMMAND must print \"heshare: N iterations\" from time to time, with N "
-		"counted from its start. If it does not, give --iterations. It is started "
-		"again when it ends, and stopped after the measurement. If COMMAND is one "
-		"word, the shell runs it; else it is a program and its arguments. "
-		"{workload}, {batch} and {iterations} are replaced, the last by "
-		"--iterations or 1000000000.\n\n"
-		"A point is a co-run set on one GPU at one clock. Points that are in the "
-		"store are skipped, so a profile that was stopped, by Ctrl-C or a closed "
-		"terminal, continues with the same command. Overnight, start it in tmux, "
-		"by nohup or by systemd-run --user. Clocks and MPS are restored by the "
-		"guard, a second process. If it is killed too, use heshare restore.\n\n"
-		"With --jobs: profiles the jobs of FILE, with their own commands or with "
-		"COMMAND. Each runs alone on a whole GPU, then random ones share a GPU "
-		"until there are --samples of them. heshare plan learns from these.\n\n"
-		"With --modelled: draws profiles and samples from the GPU model, with "
-		"measurement noise. Writes DIR/profiles.csv, every workload alone at "
-		"batch sizes 1 to 64, and DIR/samples.csv, random workloads with random "
-		"co-runners. See docs/gpu-model.md.",
+	.text = "Measures a workload: runs COMMAND, called NAME in the store, on the GPUs of this "
+		"machine at every SM share and clock. It runs alone, and with the jobs of "
+		"--co-runners. The store keeps the time of an iteration, power, clock, and the "
+		"activity of SMs and memory. GPUs of one type divide the work.\n\n"
+		"COMMAND must print \"heshare: N iterations\" from time to time, with N counted "
+		"from its start. If it does not, give --iterations. It is started again when it "
+		"ends, and stopped after the measurement. If COMMAND is one word, the shell runs "
+		"it; else it is a program and its arguments. {workload}, {batch} and {iterations} "
+		"are replaced, the last by --iterations or 1000000000.\n\n"
+		"A point is a co-run set on one GPU at one clock. Points that are in the store are "
+		"skipped, so a profile that was stopped, by Ctrl-C or a closed terminal, continues "
+		"with the same command. Overnight, start it in tmux, by nohup or by systemd-run "
+		"--user. Clocks and MPS are restored by the guard, a second process. If it is "
+		"killed too, use heshare restore.\n\n"
+		"With --jobs: profiles the jobs of FILE, with their own commands or with COMMAND. "
+		"Each runs alone on a whole GPU, then random ones share a GPU until there are "
+		"--samples of them. heshare plan learns from these.\n\n"
+		"With --modelled: draws profiles and samples from the GPU model, with measurement "
+		"noise. Writes DIR/profiles.csv, every workload alone at batch sizes 1 to 64, and "
+		"DIR/samples.csv, random workloads with random co-runners. See docs/gpu-model.md.",
 	.example = "  heshare profile resnet50 --batch 1,8,64 -- python3 serve.py --batch {batch}\n"
 		   "  heshare profile bert --shares 30..90:30 --co-runners resnet50/8 -- python3 "
 		   "bert.py\n"

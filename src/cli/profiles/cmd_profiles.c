@@ -219,9 +219,9 @@ static const struct command cmd_list = {
 	.name = "profiles list",
 	.args = "",
 	.summary = "print the workloads and deliveries of the store",
-	.text = "Prints the workloads and GPU types of the store with the number of "
-		"profiled batch sizes, of samples and points, and their age. Then come "
-		"the deliveries: imports, measurements and runs that added rows.",
+	.text = "Prints the workloads and GPU types of the store with the number of profiled batch "
+		"sizes, of samples and points, and their age. Then come the deliveries: imports, "
+		"measurements and runs that added rows.",
 	.example = "  heshare profiles list",
 	.opts = list_opts,
 	.opts_size = sizeof(struct profiles_opts),

@@ -56,8 +56,8 @@ static const struct opt run_opts[] = {
 	  .name = "dry-run", .kind = OPT_FLAG, AT(q.dry_run),
 	  .help = "print every act in order, with planned times, and do nothing" },
 	{ .name = "resume", .kind = OPT_FLAG, AT(q.resume),
-	  .help = "continue the last run of this plan or jobs file; jobs that are done do not "
-		  "run again" },
+	  .help = "continue the last run of this plan or jobs file; jobs that are done do not run "
+		  "again" },
 	{ .name = "resume-if-begun", .kind = OPT_FLAG, AT(q.resume_if_begun),
 	  .help = "--resume if this plan or jobs file was run before, else begin" },
 	{ .name = "restart", .kind = OPT_FLAG, AT(q.restart), .without = "resume,resume-if-begun",
@@ -69,7 +69,8 @@ static const struct opt run_opts[] = {
 	  .help = "of more output than SIZE (100k, 50M, 2G), an attempt of a job keeps the "
 		  "beginning, progress lines and the end; 0: keep all" },
 	{ .heading = "commands of jobs",
-	  .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(q.commands.pattern), .arg = "PATTERN",
+	  .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(q.commands.pattern),
+	  .arg = "PATTERN",
 	  .help = "command of jobs without one of their own, with {workload}, {batch}, "
 		  "{iterations}, {memory} and {job}" },
 	{ .name = "commands", .kind = OPT_FILE, AT(q.commands.list), .arg = "FILE",
@@ -101,8 +102,7 @@ static const struct opt run_opts[] = {
 	  .max = 1e6,
 	  .help = "end a job with iterations after X times its planned time; 0: never" },
 	{ .name = "timeout-least", .kind = OPT_DOUBLE, AT(timeout_least_s), .arg = "S",
-	  .def = "600", .max = 1e9,
-	  .help = "a job is never ended before this time, seconds" },
+	  .def = "600", .max = 1e9, .help = "a job is never ended before this time, seconds" },
 	{ .name = "grace", .kind = OPT_DOUBLE, AT(grace_s), .arg = "S", .def = "30", .max = 1e6,
 	  .help = "time from asking a job to end until it is killed, seconds" },
 	{ .heading = "GPUs",
@@ -125,8 +125,8 @@ static const struct opt run_opts[] = {
 	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "print the report as one JSON document" },
-	{ .name = "stop-file", .kind = OPT_FLAG, AT(stop_file), .hidden = true, .help = "internal: "
-		"a file \"stop\" in the folder stops the run" },
+	{ .name = "stop-file", .kind = OPT_FLAG, AT(stop_file), .hidden = true,
+	  .help = "internal: a file \"stop\" in the folder stops the run" },
 	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .hidden = true,
 	  .help = "internal: run one job and write down its status" },
 	{ 0 }
@@ -381,27 +381,22 @@ const struct command cmd_run = {
 	.before = offsetof(struct run_opts, before),
 	.summary = "plan jobs and run them on this machine, or carry out a plan",
 	.text = "Runs the jobs of the file JOBS on the GPUs of this machine. A CSV file with the "
-		"one "
-		"column command is enough: one script a line. What is known of the jobs comes from "
-		"the store, then from the networks of the GPU model. heshare plans co-runners, MPS "
-		"shares and clocks from it. A job that is unknown runs alone on a free GPU, and is "
-		"measured: the next time it is known. Its clock is found while it works, and so is "
-		"who may run next to it. Jobs that do worse together than in turns are separated. "
-		"heshare plans again when jobs end, are added (heshare add), differ from the plan, "
-		"or lose their GPU.\n\n"
+		"one column command is enough: one script a line. What is known of the jobs comes "
+		"from the store, then from the networks of the GPU model. heshare plans "
+		"co-runners, MPS shares and clocks from it. A job that is unknown runs alone on a "
+		"free GPU, and is measured: the next time it is known. Its clock is found while it "
+		"works, and so is who may run next to it. Jobs that do worse together than in "
+		"turns are separated. heshare plans again when jobs end, are added (heshare add), "
+		"differ from the plan, or lose their GPU.\n\n"
 		"COMMAND is for jobs without a command of their own, with {workload}, {batch}, "
 		"{iterations}, {memory} and {job} in it. If it is one word, the shell runs it; "
-		"else "
-		"it is a program and its arguments. A script need not be changed. If it prints "
-		"\"heshare: N iterations\" from time to time, its progress is known.\n\n"
+		"else it is a program and its arguments. A script need not be changed. If it "
+		"prints \"heshare: N iterations\" from time to time, its progress is known.\n\n"
 		"The output of the jobs, the plan and the report are in a folder, JOBS with .run "
-		"in "
-		"place of .csv. The same file again is a new run. --resume goes on with the last "
-		"one, also after a crash: a job that is recorded as done does not run again. At "
-		"the "
-		"end, measured times and energies are next to the planned ones. The joules of "
-		"jobs, "
-		"aborted attempts and idle GPUs sum to the GPUs' meters.\n\n"
+		"in place of .csv. The same file again is a new run. --resume goes on with the "
+		"last one, also after a crash: a job that is recorded as done does not run again. "
+		"At the end, measured times and energies are next to the planned ones. The joules "
+		"of jobs, aborted attempts and idle GPUs sum to the GPUs' meters.\n\n"
 		"SIGINT, SIGTERM and a closed terminal (SIGHUP) ask the jobs to end; a second "
 		"signal kills them. Overnight, start the run in tmux, by nohup or by systemd-run "
 		"--user. The guard, a second process, restores clocks and MPS if the run dies. If "
@@ -410,16 +405,14 @@ const struct command cmd_run = {
 		"A job that fails is tried again --retries times, unless its command was not found "
 		"or cannot be executed (exit 127, 126). A job that failed because a co-runner, MPS "
 		"or the GPU failed is tried again, and this does not count. A job that exits with "
-		"0 "
-		"ended early if its progress lines, its time or processes that it left show that "
+		"0 ended early if its progress lines, its time or processes that it left show that "
 		"work is missing. It is not tried again; --resume runs it again, --resume "
 		"--early-ok accepts it. The exit status is 0 when every job is done, or with "
 		"--early-ok ended early.\n\n"
 		"With a PLAN of heshare plan, its jobs run as it says. A plan for GPUs of this "
 		"machine holds their UUIDs and runs on them; on others only with --other-gpus. "
-		"GPUs "
-		"of other plans are mapped by type and number. JOBS is needed if the plan has no "
-		"jobs in it. With a power cap, a job waits while it might break the cap.",
+		"GPUs of other plans are mapped by type and number. JOBS is needed if the plan has "
+		"no jobs in it. With a power cap, a job waits while it might break the cap.",
 	.example = "  printf 'command\\n./train-1.sh\\n./train-2.sh --lr 0.1\\n' >scripts.csv\n"
 		   "  heshare run scripts.csv\n"
 		   "  heshare run scripts.csv --resume\n"

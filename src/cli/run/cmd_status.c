@@ -265,15 +265,15 @@ const struct command cmd_status = {
 	.takes_run = true,
 	.max_args = 1,
 	.summary = "what runs do now: jobs, progress, watts, joules, time left",
-	.text = "Prints the runs that go on, and the last five that have ended; with the "
-		"number RUN, that run alone. A run whose process has died is interrupted, "
-		"and can be resumed. Jobs that run are printed with their GPU, SM share, "
-		"clock, progress by the lines that they print, and time left. Without "
-		"progress the time left is that of the plan. Power is that of all GPUs of "
-		"the run now; energy is what they took so far, idle energy included. Jobs "
-		"that failed are printed with the end of their output.\n\n"
-		"It reads the journal in the store, and what the runner writes once a "
-		"second to live.json in the folder of the run. It changes nothing.",
+	.text = "Prints the runs that go on, and the last five that have ended; with the number "
+		"RUN, that run alone. A run whose process has died is interrupted, and can be "
+		"resumed. Jobs that run are printed with their GPU, SM share, clock, progress by "
+		"the lines that they print, and time left. Without progress the time left is that "
+		"of the plan. Power is that of all GPUs of the run now; energy is what they took "
+		"so far, idle energy included. Jobs that failed are printed with the end of their "
+		"output.\n\n"
+		"It reads the journal in the store, and what the runner writes once a second to "
+		"live.json in the folder of the run. It changes nothing.",
 	.example =
 		"  heshare status\n"
 		"  heshare status 3 --watch\n"

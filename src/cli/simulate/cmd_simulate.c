@@ -62,8 +62,8 @@ static const struct opt simulate_opts[] = {
 			"GPUs that no predictor matches" },
 	{ .heading = "several sets of jobs",
 	  .name = "draws", .kind = OPT_TEXT, AT(draws), .arg = "N|A..B", .without = "seeds",
-	  .help = "JOBS is a log or generator of heshare trace: draw 60 jobs from it with "
-"each seed 1..N, or A..B, which plans the draw, too" },
+	  .help = "JOBS is a log or generator of heshare trace: draw 60 jobs from it with each "
+		  "seed 1..N, or A..B, which plans the draw, too" },
 	{ .name = "reference", .kind = OPT_TEXT, AT(q.reference), .arg = "POLICY",
 	  .offer = offer_contenders,
 	  .help = "compare with this policy over the sets; without it, exclusive or the first" },
@@ -96,26 +96,21 @@ static const struct opt simulate_opts[] = {
 	  .def = "0", .max = 100 * HES_SIM_MAX_NOISE,
 	  .help = "variation of a batch's power above idle from run to run, %" },
 	{ .name = "clock-change", .kind = OPT_DOUBLE, AT(q.clock_change_ms), .arg = "MS",
-	  .def = "0", .max = 1e6,
-	  .help = "time that a GPU idles when its clock changes, ms" },
+	  .def = "0", .max = 1e6, .help = "time that a GPU idles when its clock changes, ms" },
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, AT(q.threads), .arg = "N", .def = "0",
-	  .max = 1024,
-	  .help = "runs at a time; 0: one for each processor" },
+	  .max = 1024, .help = "runs at a time; 0: one for each processor" },
 	{ .heading = "output",
 	  .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ .name = "wide", .letter = 'w', .kind = OPT_FLAG, AT(wide),
 	  .help = "print the table with all columns: also median, busy energy, SM use, errors of "
 		  "the predictions and planning time" },
-	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
-	  .written = true,
+	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE", .written = true,
 	  .help = "also write a row for each policy and seed" },
-	{ .name = "per-job", .kind = OPT_FILE, AT(per_job), .arg = "FILE",
-	  .written = true,
+	{ .name = "per-job", .kind = OPT_FILE, AT(per_job), .arg = "FILE", .written = true,
 	  .help = "also write a CSV row for each job, policy and seed: times, energy, GPU, share, "
 		  "clock, co-runners" },
 	{ .name = "report", .letter = 'r', .kind = OPT_FILE, AT(pages.report), .arg = "FILE",
-	  .written = true,
-	  .help = "also write an HTML report with figures (needs gnuplot)" },
+	  .written = true, .help = "also write an HTML report with figures (needs gnuplot)" },
 	{ .name = "figures", .kind = OPT_FILE, AT(pages.figures), .arg = "DIR",
 	  .help = "also write each figure of the report as an SVG file (needs gnuplot)" },
 	{ .name = "show", .kind = OPT_TEXT, AT(q.show), .arg = "POLICY", .offer = offer_contenders,
@@ -335,31 +330,28 @@ const struct command cmd_simulate = {
 	.min_args = 0,
 	.max_args = CLI_MAX_ARGS,
 	.summary = "replay plans on modelled GPUs and compare policies",
-	.text = "Plans the jobs with each policy and replays the plans on a model of the "
-		"GPUs. When jobs arrive, all waiting jobs are planned again; joint places "
-		"only the new jobs (--replan: plans again). Policies see profiles and "
-		"predictions. The replay uses the physics of the GPU model: jobs on a GPU "
-		"slow each other, and a batch ends with its last job.\n\n"
-		"The table has the average and the 95th percentile of completion times "
-		"(JCT), and the end of the last job. Fleet energy is that of GPUs that "
-		"run jobs, and of idle ones until the last job ends. Next to each is its "
-		"difference in % from exclusive, or from the first policy. --wide adds "
-		"the median, busy energy (of GPUs while they run jobs) and util (mean "
-		"part of the SMs that is busy). It also adds how far the predictions are "
-		"off. On a terminal the best value of a column is bold, without "
+	.text = "Plans the jobs with each policy and replays the plans on a model of the GPUs. "
+		"When jobs arrive, all waiting jobs are planned again; joint places only the new "
+		"jobs (--replan: plans again). Policies see profiles and predictions. The replay "
+		"uses the physics of the GPU model: jobs on a GPU slow each other, and a batch "
+		"ends with its last job.\n\n"
+		"The table has the average and the 95th percentile of completion times (JCT), and "
+		"the end of the last job. Fleet energy is that of GPUs that run jobs, and of idle "
+		"ones until the last job ends. Next to each is its difference in % from exclusive, "
+		"or from the first policy. --wide adds the median, busy energy (of GPUs while they "
+		"run jobs) and util (mean part of the SMs that is busy). It also adds how far the "
+		"predictions are off. On a terminal the best value of a column is bold, without "
 		"NO_COLOR.\n\n"
-		"The best policy is that with the least product of average completion "
-		"time and fleet energy. The sentence below the table compares it with the "
-		"best of another method, one job per GPU (exclusive), and one clock a GPU "
-		"type (static).\n\n"
-		"Several jobs files, or --draws of a log or generator, give means over "
-		"the sets, and the difference from a reference with its 95 % interval. "
-		"They also tell on how many sets a policy needs no more energy and time. "
-		"--sweep finds the one clock for each GPU type, or the one power limit, "
-		"with the least product of both.\n\n"
+		"The best policy is that with the least product of average completion time and "
+		"fleet energy. The sentence below the table compares it with the best of another "
+		"method, one job per GPU (exclusive), and one clock a GPU type (static).\n\n"
+		"Several jobs files, or --draws of a log or generator, give means over the sets, "
+		"and the difference from a reference with its 95 % interval. They also tell on how "
+		"many sets a policy needs no more energy and time. --sweep finds the one clock for "
+		"each GPU type, or the one power limit, with the least product of both.\n\n"
 		"Workloads, plans and policies of your own: --profiles, --plan, --policy "
-		"exec:PROGRAM; --per-job writes what became of each job. docs/tutorial.md "
-		"shows them.",
+		"exec:PROGRAM; --per-job writes what became of each job. docs/tutorial.md shows "
+		"them.",
 	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
 		   "  heshare simulate jobs.csv --policy exec:./mine,joint --per-job rows.csv\n"
 		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"

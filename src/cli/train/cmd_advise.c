@@ -20,8 +20,8 @@ struct advise_opts {
 
 /* clang-format off */
 static const struct opt advise_opts[] = {
-	{ .name = "keep", .kind = OPT_DOUBLE, AT(q.keep), .arg = "PART", .def = "0.96",
-	  .min = 0.01, .max = 1, .help = "part of its speed that a workload keeps" },
+	{ .name = "keep", .kind = OPT_DOUBLE, AT(q.keep), .arg = "PART", .def = "0.96", .min = 0.01,
+	  .max = 1, .help = "part of its speed that a workload keeps" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(q.gpu), .arg = "TYPE",
 	  .offer = offer_gpu_types,
 	  .help = "GPU type; without it, all types on which something was measured" },

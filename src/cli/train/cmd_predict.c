@@ -20,19 +20,17 @@ struct predict_opts {
 
 /* clang-format off */
 static const struct opt predict_opts[] = {
-	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct predict_opts,
-	  q.batch), .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE,
-	  .help = "batch size: items in one iteration" },
-	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct predict_opts,
-	  q.gpu), .arg = "TYPE", .def = "V100-SXM2-32", .offer = offer_gpu_types,
-	  .help = "GPU type; see heshare gpus --types" },
+	{ .name = "batch", .letter = 'b', .kind = OPT_U64,
+	  .offset = offsetof(struct predict_opts, q.batch), .arg = "B", .def = "8", .min = 1,
+	  .max = HES_MAX_BATCH_SIZE, .help = "batch size: items in one iteration" },
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT,
+	  .offset = offsetof(struct predict_opts, q.gpu), .arg = "TYPE", .def = "V100-SXM2-32",
+	  .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
 	CLI_CATALOGUE_OPT(offsetof(struct predict_opts, q.catalogue)),
 	{ .name = "share", .kind = OPT_U64, .offset = offsetof(struct predict_opts, q.share),
-	  .arg = "PCT", .def = "100", .min = 1, .max = 100,
-	  .help = "SM share, %" },
+	  .arg = "PCT", .def = "100", .min = 1, .max = 100, .help = "SM share, %" },
 	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, q.clock),
-	  .arg = "MHZ", .def = "0", .max = 10000,
-	  .help = "SM clock, MHz; 0: the type's default" },
+	  .arg = "MHZ", .def = "0", .max = 10000, .help = "SM clock, MHz; 0: the type's default" },
 	{ .name = "co-runners", .kind = OPT_TEXT,
 	  .offset = offsetof(struct predict_opts, q.co_runners), .arg = "LIST",
 	  .help = "co-runners as WORKLOAD:BATCH:SHARE, with commas" },
@@ -301,11 +299,10 @@ const struct command cmd_predict = {
 	.max_args = 1,
 	.offer = offer_workloads,
 	.summary = "predict time and power of a job with its setting and co-runners",
-	.text = "Predicts what plans are made from: the time of an iteration of WORKLOAD "
-		"and the power of the GPU. An SM share, a clock and co-runners can be "
-		"given.\n\n"
-		"Without WORKLOAD, describes the file of --predictor: its training data, "
-		"names, units, and its errors on samples that were held back.",
+	.text = "Predicts what plans are made from: the time of an iteration of WORKLOAD and the "
+		"power of the GPU. An SM share, a clock and co-runners can be given.\n\n"
+		"Without WORKLOAD, describes the file of --predictor: its training data, names, "
+		"units, and its errors on samples that were held back.",
 	.example =
 		"  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --co-runners vgg16:8:50",
 	.opts = predict_opts,
