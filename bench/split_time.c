@@ -89,7 +89,7 @@ int main(void)
 					    (uint32_t[]){ share, 100 - share }, 2, p.v + p.n);
 	}
 	if (hes_share_profiles_from(&p, &c, &solo, &err) ||
-	    hes_partition_train(&p, &solo, &g, 1, &(struct hes_partition_options){ 0 }, &m, &err))
+	    hes_partition_train(&p, &solo, &g, 1, &m, &err))
 		die(&err);
 	for (size_t k = 0; k < REPEATS; k++) {
 		const struct hes_share_profile *four_jobs[4];

@@ -154,7 +154,6 @@ HEADERS = {
     "trace.h": "trace",
     "model.h": "model",
     "predict.h": "predict",
-    "regressor.h": "trees",
     "policy.h": "plan",
     "fair.h": "fair",
     "fair_queue.h": "fair",

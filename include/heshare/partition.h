@@ -17,7 +17,7 @@
 #include "heshare/fleet.h"
 #include "heshare/plan.h"
 #include "heshare/point.h"
-#include "heshare/regressor.h"
+#include "heshare/profile.h"
 
 #define HES_PARTITION_MAX_JOBS HES_MAX_SHARING
 
@@ -51,8 +51,6 @@ struct hes_share_profile {
 	double alone_rate;   /* on the whole GPU at the type's default clock; NaN: not measured */
 	double fixed_s; /* part of an iteration that does not depend on the share: the fit of fixed
 			   + work / share */
-	double sensitivity; /* iterations a second that each percent of the SMs adds: slope of a
-			       straight line */
 	char command[HES_POINT_COMMAND];
 	struct hes_share_point *at; /* by rising share; [n] */
 	size_t n;
@@ -83,28 +81,11 @@ const struct hes_share_profile *hes_share_profile_find(const struct hes_share_pr
 void hes_share_profile_at(const struct hes_share_profile *p, double sm_pct,
 			  struct hes_share_point *out);
 
-/** How throughput and power of jobs together are predicted. */
-enum hes_partition_method {
-	HES_PARTITION_CORRECTED, /* a closed form per job, corrected by trees where jobs were
-				    measured together */
-	HES_PARTITION_PAPER, /* the paper's: trees predict the sum of throughputs and the power from
-				nine features */
-};
-
-/** How to train; 0 stands for the default everywhere. */
-struct hes_partition_options {
-	enum hes_partition_method method;
-	uint32_t trees; /* of each output; default 100 */
-	uint64_t seed;
-	uint32_t threads; /* default: all processors; the result is the same */
-};
-
 struct hes_partition_model;
 
 /** The data of a model, and its errors on data that it did not see. Errors are fractions; NaN: not
  * known. */
 struct hes_partition_info {
-	struct hes_partition_options options; /* as used */
 	size_t sets; /* co-run sets with shares and clock that were measured */
 	bool learnt; /* trees were trained on them; false: too few, they only move constants of the
 			closed form */
@@ -118,15 +99,15 @@ struct hes_partition_info {
 };
 
 /**
- * Train on jobs that were measured together and alone. Each GPU type has trees of its own.
+ * Train on jobs that were measured together and alone: a closed form for each job, corrected by
+ * boosted trees where jobs were measured together. Each GPU type has trees of its own.
  * @param p      points; co-run sets with a job without share profile are skipped
  * @param types  GPU types to train for; they must outlive the model
- * @return 0; -EINVAL the paper's method and a type with fewer than 5 co-run sets; -ENOMEM
+ * @return 0; -ENOMEM
  */
 int hes_partition_train(const struct hes_points *p, const struct hes_share_profiles *solo,
 			const struct hes_gpu_type *const *types, size_t n_types,
-			const struct hes_partition_options *o, struct hes_partition_model **out,
-			struct hes_err *err);
+			struct hes_partition_model **out, struct hes_err *err);
 void hes_partition_free(struct hes_partition_model *m);
 /** @return NULL: @m was not trained for @g */
 const struct hes_partition_info *hes_partition_about(const struct hes_partition_model *m,

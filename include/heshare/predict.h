@@ -9,7 +9,6 @@
 
 #include "heshare/gpu_type.h"
 #include "heshare/profile.h"
-#include "heshare/regressor.h"
 #include "heshare/training_range.h"
 
 struct hes_predictor;
@@ -35,15 +34,26 @@ struct hes_estimate {
 			    and more */
 };
 
+#define HES_TRAIN_MAX_TREES 10000 /* per output */
+
 /** How to train; 0 means the default. */
 struct hes_train_options {
-	uint32_t trees; /* 1..10000 per output */
+	uint32_t trees; /* 1..HES_TRAIN_MAX_TREES per output */
 	uint64_t seed;
 	uint32_t threads; /* default: all processors; the result is the same */
 	double coverage; /* probability that an interval contains a measurement, 0.5..0.99; default:
 			    0.9 */
 	const struct hes_samples *prior; /* modelled samples, which count less the more samples
 					    are measured; NULL: none. Not kept */
+};
+
+/** Errors of an output on samples that were held back. Rows 0: it was not tested. */
+struct hes_test_errors {
+	uint64_t rows;
+	double mae; /* in the output's unit: us, mW */
+	double r2;
+	double abs_error_pct; /* mean |y - prediction| / mean y */
+	double rel_error_pct; /* mean of |y - prediction| / y */
 };
 
 /** Where a predictor comes from. */
@@ -56,8 +66,7 @@ struct hes_predictor_info {
 	uint32_t n_workloads;
 	char (*workloads)[HES_NAME_MAX]; /* sorted */
 	uint32_t samples_crc;            /* CRC-32 of the samples' values */
-	struct hes_regressor_errors time,
-		power; /* on samples held back, in us and mW; rows 0: not tested */
+	struct hes_test_errors time, power;
 };
 
 /** Accuracy on some samples. abs_error and rel_error are those of Table V: fractions, not percent.

@@ -100,39 +100,31 @@ static int co_run_predictor(const struct study *s, const struct testbed *t, cons
 	return rc;
 }
 
-/* @param sets  what the model learns from with @use */
-static int partition_model(const struct study *s, const struct testbed *t, int method,
-			   const struct co_run_sets *sets, const bool *use, struct predicted *out,
-			   struct hes_err *err)
-{
-	const struct hes_partition_options o = method_options(s, method);
-	struct hes_partition_model *m;
-	int rc = testbed_train(t, sets, use, &o, &m, err);
-
-	if (rc)
-		return rc;
-	study_predict(t, m, out);
-	hes_partition_free(m);
-	return 0;
-}
-
 static int paper(const struct study *s, const struct testbed *t, const bool *use,
 		 struct predicted *out, struct hes_err *err)
 {
-	return partition_model(s, t, METHOD_PAPER_ET, &t->pairs, use, out, err);
+	return study_learn(s, t, METHOD_PAPER_ET, use, out, err);
 }
 
 static int corrected(const struct study *s, const struct testbed *t, const bool *use,
 		     struct predicted *out, struct hes_err *err)
 {
-	return partition_model(s, t, METHOD_CORRECTED, &t->pairs, use, out, err);
+	return study_learn(s, t, METHOD_CORRECTED, use, out, err);
 }
 
 static int closed_form(const struct study *s, const struct testbed *t, const bool *use,
 		       struct predicted *out, struct hes_err *err)
 {
+	struct hes_partition_model *m;
+	int rc = testbed_train(t, &(struct co_run_sets){ 0 }, NULL, &m, err);
+
+	(void)s;
 	(void)use;
-	return partition_model(s, t, METHOD_CORRECTED, &(struct co_run_sets){ 0 }, NULL, out, err);
+	if (rc)
+		return rc;
+	study_predict(t, m, out);
+	hes_partition_free(m);
+	return 0;
 }
 
 static int truth(const struct study *s, const struct testbed *t, const bool *use,

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "study.h"
+#include "paper_method.h"
 
 static const uint32_t sizes[] = { 1, 3, 5, 7, 9 }; /* tenths of the rows to learn from */
 
@@ -21,10 +21,10 @@ static bool mirrored(const struct co_run_set *s)
 
 static void put_features(FILE *f, const struct testbed *t, const struct co_run_set *s)
 {
-	float row[CO_PAPER_RATE];
+	float row[PAPER_RATE];
 
-	testbed_features(t, s, row);
-	for (size_t k = 0; k < CO_PAPER_RATE; k++)
+	paper_features(t, s, row);
+	for (size_t k = 0; k < PAPER_RATE; k++)
 		fprintf(f, "%.9g,", (double)row[k]);
 }
 
@@ -60,24 +60,20 @@ static int write_ours(const struct study *s, const struct testbed *t, const bool
 {
 	FILE *f = study_csv(s, "rows_ours.csv", "training_pct,trees,rate_mape_pct,power_mape_pct",
 			    err);
-	struct hes_partition_options o = method_options(s, METHOD_PAPER_ET);
 	int rc = f ? 0 : -EIO;
 
 	for (size_t k = 0; k < SIZES && !rc; k++) {
-		struct hes_partition_model *m;
 		double score[SCORES];
 
-		rc = testbed_train(t, &t->pairs, train + k * t->pairs.n, &o, &m, err);
+		rc = study_learn(s, t, METHOD_PAPER_ET, train + k * t->pairs.n, p, err);
 		if (rc)
 			break;
 		for (size_t i = 0; i < t->pairs.n; i++)
 			skip[i] = train[k * t->pairs.n + i] || mirrored(&t->pairs.v[i]);
-		study_predict(t, m, p);
 		study_score(t, p, skip, TESTBED_JOBS, score);
 		fprintf(f, "%u,%u,%.4f,%.4f\n", 10 * sizes[k],
-			hes_partition_about(m, t->gpu)->options.trees, score[SCORE_RATE],
+			s->trees ? (unsigned)s->trees : LEARNERS_TREES, score[SCORE_RATE],
 			score[SCORE_POWER]);
-		hes_partition_free(m);
 	}
 	if (f && study_csv_end(f, rc ? NULL : err) && !rc)
 		rc = -EIO;

@@ -87,7 +87,7 @@ static int regress(const struct igniter *d, const bool *use, features_fn *featur
 {
 	float row[MAX_FEATURES], *x = malloc(2 * d->n_pairs * MAX_FEATURES * sizeof(*x));
 	double *y = malloc(2 * d->n_pairs * sizeof(*y));
-	struct paper_regressor r = { .trees = NULL };
+	struct paper_regressor r = { .weights = NULL };
 	size_t n = 0, at = 0, width = features_of(d, 0, 0, features, row);
 	int rc = x && y ? 0 : hes_fail(err, -ENOMEM, "out of memory for rows");
 
@@ -103,7 +103,7 @@ static int regress(const struct igniter *d, const bool *use, features_fn *featur
 	}
 	if (!rc)
 		rc = paper_regressor_fit(
-			&(struct hes_rows){
+			&(struct training_rows){
 				.x = x, .y = y, .n = n, .n_features = width, .n_outputs = 1 },
 			o, &r, err);
 	for (size_t k = 0; k < 2 * d->n_pairs && !rc; k++) {
@@ -125,8 +125,8 @@ static int line(const struct igniter *d, const bool *use, double (*out)[2], stru
 static int trees(const struct igniter *d, const bool *use, double (*out)[2], struct hes_err *err)
 {
 	const struct paper_setting o = {
-		PAPER_EXTRA_TREES,
-		{ .trees = TREES, .min_leaf = MIN_LEAF, .seed = SEED, .threads = 1 }
+		.learner = PAPER_EXTRA_TREES,
+		.o = { .trees = TREES, .min_leaf = MIN_LEAF, .seed = SEED, .threads = 1 }
 	};
 
 	return regress(d, use, raw_features, &o, out, err);
@@ -149,10 +149,9 @@ static void predict_pair(const struct igniter *d, const struct hes_partition_mod
 }
 
 /* @param use  NULL: learn from no pair */
-static int partition(const struct igniter *d, enum hes_partition_method method, const bool *use,
-		     double (*out)[2], struct hes_err *err)
+static int partition(const struct igniter *d, const bool *use, double (*out)[2],
+		     struct hes_err *err)
 {
-	const struct hes_partition_options o = { .method = method, .seed = SEED, .threads = 1 };
 	struct hes_points p = { .v = malloc((d->solo.n + 2 * d->n_pairs) * sizeof(*p.v)),
 				.n = d->solo.n };
 	struct hes_partition_model *m;
@@ -164,7 +163,7 @@ static int partition(const struct igniter *d, enum hes_partition_method method, 
 	for (size_t k = 0; k < 2 * d->n_pairs; k++)
 		if (use && use[k / 2])
 			p.v[p.n++] = d->pairs[k / 2].rows[k % 2];
-	rc = hes_partition_train(&p, &d->profiles, &d->gpu, 1, &o, &m, err);
+	rc = hes_partition_train(&p, &d->profiles, &d->gpu, 1, &m, err);
 	free(p.v);
 	if (rc)
 		return rc;
@@ -174,22 +173,17 @@ static int partition(const struct igniter *d, enum hes_partition_method method, 
 	return 0;
 }
 
-static int paper(const struct igniter *d, const bool *use, double (*out)[2], struct hes_err *err)
-{
-	return partition(d, HES_PARTITION_PAPER, use, out, err);
-}
-
 static int closed_form(const struct igniter *d, const bool *use, double (*out)[2],
 		       struct hes_err *err)
 {
 	(void)use;
-	return partition(d, HES_PARTITION_CORRECTED, NULL, out, err);
+	return partition(d, NULL, out, err);
 }
 
 static int corrected(const struct igniter *d, const bool *use, double (*out)[2],
 		     struct hes_err *err)
 {
-	return partition(d, HES_PARTITION_CORRECTED, use, out, err);
+	return partition(d, use, out, err);
 }
 
 const struct igniter_learner igniter_learners[IGNITER_LEARNERS] = {
@@ -197,7 +191,6 @@ const struct igniter_learner igniter_learners[IGNITER_LEARNERS] = {
 	{ "constant", constant },
 	{ "line on L2 and DRAM use", line },
 	{ "extra trees on raw numbers", trees },
-	{ "paper's method", paper },
 	{ "closed form, no pair learnt", closed_form },
 	[IGNITER_CORRECTED] = { "corrected", corrected },
 };

@@ -19,7 +19,7 @@ struct igniter_learner {
 	igniter_learn_fn *learn;
 };
 
-enum { IGNITER_LEARNERS = 7, IGNITER_NONE = 0, IGNITER_CORRECTED = 6 };
+enum { IGNITER_LEARNERS = 6, IGNITER_NONE = 0, IGNITER_CORRECTED = 5 };
 
 extern const struct igniter_learner igniter_learners[IGNITER_LEARNERS];
 

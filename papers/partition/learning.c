@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "chart.h"
-#include "paper_learners.h"
+#include "paper_method.h"
 #include "study.h"
 
 #define SIZES       9
@@ -68,118 +68,6 @@ static const struct {
 	  KEPT, false, 90, 101 },
 };
 
-/* The paper's features of all pairs, scaled by the least and greatest value of the rows to learn
- * from. @param x  [feature * pairs + pair] */
-static void put_scaled(const struct testbed *t, const bool *use, float *x)
-{
-	const size_t n = t->pairs.n;
-	float row[CO_PAPER_RATE];
-
-	for (size_t i = 0; i < n; i++) {
-		testbed_features(t, &t->pairs.v[i], row);
-		for (size_t k = 0; k < CO_PAPER_RATE; k++)
-			x[k * n + i] = row[k];
-	}
-	for (size_t k = 0; k < CO_PAPER_RATE; k++) {
-		float low = INFINITY, high = -INFINITY;
-
-		for (size_t i = 0; i < n; i++)
-			if (use[i]) {
-				low = fminf(low, x[k * n + i]);
-				high = fmaxf(high, x[k * n + i]);
-			}
-		for (size_t i = 0; i < n && high > low; i++)
-			x[k * n + i] = (x[k * n + i] - low) / (high - low);
-	}
-}
-
-/* What is learnt from: room for all pairs. */
-struct room {
-	float *all, *x;
-	double *y;
-};
-
-static int room_open(struct room *r, size_t n, struct hes_err *err)
-{
-	r->all = malloc(n * CO_PAPER_RATE * sizeof(*r->all));
-	r->x = malloc(n * CO_PAPER_RATE * sizeof(*r->x));
-	r->y = malloc(n * sizeof(*r->y));
-	return r->all && r->x && r->y ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows", n);
-}
-
-static void room_close(struct room *r)
-{
-	free(r->all);
-	free(r->x);
-	free(r->y);
-}
-
-/* Learn one output with the paper's features, and predict it of all pairs. */
-static int learn_output(const struct testbed *t, const bool *use, const struct room *r, int learner,
-			bool power, const struct hes_partition_options *o, struct predicted *p,
-			double *fit_s, struct hes_err *err)
-{
-	struct hes_rows rows = { .x = r->x,
-				 .y = r->y,
-				 .n_features = power ? CO_PAPER_POWER : CO_PAPER_RATE,
-				 .n_outputs = 1 };
-	struct learnt l;
-	int rc;
-
-	for (size_t i = 0; i < t->pairs.n; i++)
-		rows.n += use[i];
-	for (size_t i = 0, at = 0; i < t->pairs.n; i++) {
-		const struct co_run_set *s = &t->pairs.v[i];
-
-		for (size_t k = 0; k < rows.n_features && use[i]; k++)
-			r->x[k * rows.n + at] = r->all[k * t->pairs.n + i];
-		if (use[i])
-			r->y[at++] = power ? s->measured_power_w : s->measured_rate;
-	}
-	rc = learner_fit((enum learner)learner, &rows, o->seed + power, o->trees, &l, err);
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < t->pairs.n; i++) {
-		float row[CO_PAPER_RATE];
-
-		for (size_t k = 0; k < rows.n_features; k++)
-			row[k] = r->all[k * t->pairs.n + i];
-		*(power ? &p[i].power_w : &p[i].rate) = learnt_predict(&l, row);
-	}
-	*fit_s += l.fit_s;
-	learnt_free(&l);
-	return 0;
-}
-
-static int learn_paper(const struct testbed *t, const bool *use, int learner,
-		       const struct hes_partition_options *o, struct predicted *p, double *fit_s,
-		       struct hes_err *err)
-{
-	struct room r;
-	int rc = room_open(&r, t->pairs.n, err);
-
-	if (!rc)
-		put_scaled(t, use, r.all);
-	for (int power = 0; power < 2 && !rc; power++)
-		rc = learn_output(t, use, &r, learner, power, o, p, fit_s, err);
-	room_close(&r);
-	return rc;
-}
-
-static int learn_corrected(const struct testbed *t, const bool *use,
-			   const struct hes_partition_options *o, struct predicted *p,
-			   struct hes_err *err)
-{
-	struct hes_partition_model *m;
-	int rc = testbed_train(t, &t->pairs, use, o, &m, err);
-
-	if (rc)
-		return rc;
-	study_predict(t, m, p);
-	hes_partition_free(m);
-	return 0;
-}
-
 static int learn_once(void *ctx, size_t i, struct hes_err *err)
 {
 	struct trials *trials = ctx;
@@ -192,12 +80,13 @@ static int learn_once(void *ctx, size_t i, struct hes_err *err)
 			  : hes_fail(err, -ENOMEM, "out of memory for %zu rows", t->pairs.n);
 
 	for (int k = 0; k < CONTENDERS && !rc; k++) {
-		struct hes_partition_options o = method_options(trials->s, METHOD_CORRECTED);
 		double from = study_cpu_seconds(), score[SCORES];
 
-		o.seed += i;
-		rc = k == CORRECTED ? learn_corrected(t, use, &o, p, err)
-				    : learn_paper(t, use, k, &o, p, &trial->v[FIT_SECONDS][k], err);
+		rc = k == CORRECTED
+			     ? study_learn(trials->s, t, METHOD_CORRECTED, use, p, err)
+			     : paper_method_learn(t, use, (enum learner)k, trials->s->seed + i,
+						  (uint32_t)trials->s->trees, p,
+						  &trial->v[FIT_SECONDS][k], err);
 		if (rc)
 			break;
 		trial->v[SECONDS][k] = study_cpu_seconds() - from;

@@ -31,14 +31,11 @@ struct task {
 
 static const struct {
 	const char *name;
-	int method;
 	size_t most_jobs; /* of sets that it learns from */
 } trained[] = {
-	{ "corrected, no set", METHOD_CORRECTED, 0 },
-	{ "corrected, pairs", METHOD_CORRECTED, 2 },
-	{ "corrected, pairs and triples", METHOD_CORRECTED, 3 },
-	{ "paper's method, pairs", METHOD_PAPER_ET, 2 },
-	{ "paper's method, pairs and triples", METHOD_PAPER_ET, 3 },
+	{ "corrected, no set", 0 },
+	{ "corrected, pairs", 2 },
+	{ "corrected, pairs and triples", 3 },
 };
 
 static double true_per_watt(const struct testbed *t, const struct co_run_set *s, int objective)
@@ -256,7 +253,7 @@ static int test_model(const struct study *s, const struct testbed *t,
 	if (rc)
 		return rc;
 	print_result(trained[which].name, tasks[0].n, &r, f);
-	for (int o = 0; o < OBJECTIVES && trained[which].method == METHOD_CORRECTED; o++)
+	for (int o = 0; o < OBJECTIVES; o++)
 		*most = fmax(*most, r.loss[o]);
 	return 0;
 }
@@ -284,12 +281,11 @@ static int test_all(struct study *s, const struct testbed *t, const struct task 
 	int rc = use ? 0 : hes_fail(err, -ENOMEM, "out of memory for sets of jobs");
 
 	for (size_t k = 0; k < sizeof(trained) / sizeof(trained[0]) && !rc; k++) {
-		const struct hes_partition_options o = method_options(s, trained[k].method);
 		struct hes_partition_model *m;
 
 		for (size_t i = 0; i < sets->n; i++)
 			use[i] = sets->v[i].n <= trained[k].most_jobs;
-		rc = testbed_train(t, sets, use, &o, &m, err);
+		rc = testbed_train(t, sets, use, &m, err);
 		if (rc)
 			break;
 		rc = test_model(s, t, m, k, three, n, f, &most, err);

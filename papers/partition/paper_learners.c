@@ -12,12 +12,11 @@
 #include "study.h"
 
 #define FOLDS     5
-#define TREES     100
 #define MOST_SETS (LEARNERS_BUDGET / FOLDS) /* settings that are tried */
 
 /* Settings that are tried on rows, in folds. */
 struct search {
-	const struct hes_rows *rows;
+	const struct training_rows *rows;
 	uint64_t seed;
 	uint8_t *fold; /* of each row */
 	struct paper_setting tried[MOST_SETS];
@@ -33,7 +32,7 @@ static void search_close(struct search *s)
 	free(s->fold);
 }
 
-static int search_open(struct search *s, const struct hes_rows *rows, uint64_t seed,
+static int search_open(struct search *s, const struct training_rows *rows, uint64_t seed,
 		       struct hes_err *err)
 {
 	uint32_t *order = malloc(rows->n * sizeof(*order));
@@ -54,7 +53,7 @@ static int search_open(struct search *s, const struct hes_rows *rows, uint64_t s
 	return 0;
 }
 
-static void copy_row(const struct hes_rows *rows, size_t i, float *out)
+static void copy_row(const struct training_rows *rows, size_t i, float *out)
 {
 	for (size_t k = 0; k < rows->n_features; k++)
 		out[k] = rows->x[k * rows->n + i];
@@ -64,9 +63,11 @@ static void copy_row(const struct hes_rows *rows, size_t i, float *out)
 static int try_fold(const struct search *s, const struct paper_setting *o, uint8_t fold, float *x,
 		    double *y, double *out, struct hes_err *err)
 {
-	const struct hes_rows *all = s->rows;
-	struct hes_rows rows = { .x = x, .y = y, .n_features = all->n_features, .n_outputs = 1 };
-	float row[HES_REGRESSOR_MAX_FEATURES];
+	const struct training_rows *all = s->rows;
+	struct training_rows rows = {
+		.x = x, .y = y, .n_features = all->n_features, .n_outputs = 1
+	};
+	float row[PAPER_MAX_FEATURES];
 	struct paper_regressor r;
 	int rc;
 
@@ -137,7 +138,7 @@ static int search_grid(struct search *s, const struct paper_setting *from, struc
 		struct paper_setting o = *from;
 
 		o.learner = PAPER_FOREST;
-		o.o.features_per_split = third(s->rows->n_features, i / 3 + 1);
+		o.features_per_split = third(s->rows->n_features, i / 3 + 1);
 		o.o.min_leaf = leaves[i % 3];
 		rc = search_try(s, o, err);
 	}
@@ -155,13 +156,12 @@ static struct paper_setting draw_setting(struct hes_rng *rng, size_t features,
 	o.learner = hes_rng_small(rng, 2) ? PAPER_BOOSTING : PAPER_FOREST;
 	o.o.min_leaf = 1 + hes_rng_small(rng, 5);
 	if (o.learner == PAPER_FOREST) {
-		o.o.features_per_split = third(features, 1 + hes_rng_small(rng, 3));
+		o.features_per_split = third(features, 1 + hes_rng_small(rng, 3));
 		return o;
 	}
 	o.o.trees *= 1 + hes_rng_small(rng, 3);
 	o.o.learning_rate = rates[hes_rng_small(rng, 3)];
 	o.o.row_fraction = parts[hes_rng_small(rng, 3)];
-	o.o.column_fraction = parts[hes_rng_small(rng, 3)];
 	o.o.max_leaves = leaves[hes_rng_small(rng, 4)];
 	return o;
 }
@@ -233,8 +233,8 @@ static size_t best_mean(const struct search *s, const size_t *best, size_t n, do
 	return take;
 }
 
-static int fit_all(const struct hes_rows *rows, const struct paper_setting *o, struct learnt *to,
-		   struct hes_err *err)
+static int fit_all(const struct training_rows *rows, const struct paper_setting *o,
+		   struct learnt *to, struct hes_err *err)
 {
 	double from = study_cpu_seconds();
 	int rc = paper_regressor_fit(rows, o, &to->of[to->n], err);
@@ -262,12 +262,12 @@ static int fit_best(const struct search *s, struct learnt *to, struct hes_err *e
 	return rc;
 }
 
-int learner_fit(enum learner learner, const struct hes_rows *rows, uint64_t seed, uint32_t trees,
-		struct learnt *out, struct hes_err *err)
+int learner_fit(enum learner learner, const struct training_rows *rows, uint64_t seed,
+		uint32_t trees, struct learnt *out, struct hes_err *err)
 {
 	const struct paper_setting o = {
 		.learner = PAPER_EXTRA_TREES,
-		.o = { .seed = seed, .trees = trees ? trees : TREES, .threads = 1 }
+		.o = { .seed = seed, .trees = trees ? trees : LEARNERS_TREES, .threads = 1 }
 	};
 	struct learnt to = { .n = 0 };
 	struct search s = { .n = 0 };

@@ -7,6 +7,7 @@
 
 #include "paper_regressor.h"
 
+#define LEARNERS_TREES  100 /* by default */
 #define LEARNERS_BUDGET 100 /* fits of the AutoML for an output; H2O's had three minutes */
 
 enum learner { LEARNER_EXTRA_TREES, LEARNER_FOREST, LEARNER_AUTO };
@@ -31,10 +32,10 @@ struct learnt {
  * Five-fold cross-validation gives the errors; a fold grows half the trees.
  * @param rows  one output, all above 0: errors are |predicted / y - 1|
  * @param out   written on success only; learnt_free it
- * @return 0; -ENOMEM; -EINVAL as paper_regressor_fit()
+ * @return 0 or -ENOMEM
  */
-int learner_fit(enum learner learner, const struct hes_rows *rows, uint64_t seed, uint32_t trees,
-		struct learnt *out, struct hes_err *err);
+int learner_fit(enum learner learner, const struct training_rows *rows, uint64_t seed,
+		uint32_t trees, struct learnt *out, struct hes_err *err);
 double learnt_predict(const struct learnt *l, const float *row);
 void learnt_free(struct learnt *l);
 

@@ -1,6 +1,7 @@
 /*
  * study.c - what all studies share; see study.h.
  */
+#include "paper_method.h"
 #include "study.h"
 
 #include <errno.h>
@@ -15,17 +16,6 @@ const char *const method_names[METHODS] = {
 	[METHOD_PAPER_ET] = "paper, extra trees",
 	[METHOD_CORRECTED] = "corrected",
 };
-
-struct hes_partition_options method_options(const struct study *s, int method)
-{
-	return (struct hes_partition_options){
-		.method =
-			method == METHOD_CORRECTED ? HES_PARTITION_CORRECTED : HES_PARTITION_PAPER,
-		.seed = s->seed,
-		.trees = (uint32_t)s->trees,
-		.threads = 1,
-	};
-}
 
 void study_check(struct study *s, const char *what, double value, double limit)
 {
@@ -147,22 +137,45 @@ void study_predict(const struct testbed *t, const struct hes_partition_model *m,
 		out[i].rate = testbed_predict(t, m, &t->pairs.v[i], &out[i].power_w);
 }
 
+int study_learn(const struct study *s, const struct testbed *t, int method, const bool *use,
+		struct predicted *out, struct hes_err *err)
+{
+	struct hes_partition_model *m;
+	double fit_s = 0;
+	int rc;
+
+	if (method == METHOD_PAPER_ET)
+		return paper_method_learn(t, use, LEARNER_EXTRA_TREES, s->seed, (uint32_t)s->trees,
+					  out, &fit_s, err);
+	rc = testbed_train(t, &t->pairs, use, &m, err);
+	if (!rc) {
+		study_predict(t, m, out);
+		hes_partition_free(m);
+	}
+	return rc;
+}
+
+size_t study_best_split(const struct predicted *p, size_t pair)
+{
+	const struct predicted *of = p + pair * TESTBED_SPLITS;
+	size_t best = 0;
+
+	for (size_t k = 1; k < TESTBED_SPLITS; k++)
+		if (of[k].rate / of[k].power_w > of[best].rate / of[best].power_w)
+			best = k;
+	return best;
+}
+
 static double choice_loss(const struct testbed *t, const struct predicted *p, size_t with)
 {
 	double loss = 0;
 	size_t n = 0;
 
 	for (size_t pair = 0; pair < t->n_pairs; pair++) {
-		const struct predicted *of = p + pair * TESTBED_SPLITS;
-		size_t best = 0;
-
 		if (with < TESTBED_JOBS && !testbed_pair_has(t, pair, with))
 			continue;
-		for (size_t k = 1; k < TESTBED_SPLITS; k++)
-			if (of[k].rate / of[k].power_w > of[best].rate / of[best].power_w)
-				best = k;
-		loss += 1 - testbed_per_watt(t, pair, best) /
-				    testbed_per_watt(t, pair, testbed_best_split(t, NULL, pair));
+		loss += 1 - testbed_per_watt(t, pair, study_best_split(p, pair)) /
+				    testbed_per_watt(t, pair, testbed_best_split(t, pair));
 		n++;
 	}
 	return 100 * loss / (double)n;

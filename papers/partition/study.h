@@ -37,13 +37,10 @@ struct study {
 	size_t n_claims;
 };
 
-/** Two models of the library. */
+/** The paper's method with extra trees, and heshare's model. */
 enum { METHOD_PAPER_ET, METHOD_CORRECTED, METHODS };
 
 extern const char *const method_names[METHODS];
-
-/** One thread: parts of a study run at the same time instead. */
-struct hes_partition_options method_options(const struct study *s, int method);
 
 /** Print whether @value is at most @limit, and count it where not. NaN fails. */
 void study_check(struct study *s, const char *what, double value, double limit);
@@ -83,9 +80,15 @@ struct predicted {
  * chosen split against the oracle's throughput per watt; percent. */
 enum { SCORE_RATE, SCORE_POWER, SCORE_LOSS, SCORES };
 
-/** @param out  one for each set of t->pairs */
+/** Learn from the pairs that @use marks, and predict all. @param out  one for each set of t->pairs
+ */
+int study_learn(const struct study *s, const struct testbed *t, int method, const bool *use,
+		struct predicted *out, struct hes_err *err);
+/** What a model predicts. @param out  as above */
 void study_predict(const struct testbed *t, const struct hes_partition_model *m,
 		   struct predicted *out);
+/** Of a pair, the split with the most predicted throughput per watt. */
+size_t study_best_split(const struct predicted *p, size_t pair);
 /**
  * @param use   rows that do not count in the errors
  * @param with  the loss is of the pairs with this workload; TESTBED_JOBS: of all

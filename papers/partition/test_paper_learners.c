@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "paper_learners.h"
-#include "study.h"
+#include "paper_method.h"
 #include "unit_test.h"
 
 #define ROWS     120
@@ -20,7 +19,7 @@ struct sample {
 };
 
 /* @y of three features from 0 to 1. */
-static struct hes_rows make(struct sample *s, double (*y)(float a, float b, float c))
+static struct training_rows make(struct sample *s, double (*y)(float a, float b, float c))
 {
 	struct hes_rng rng;
 
@@ -29,7 +28,7 @@ static struct hes_rows make(struct sample *s, double (*y)(float a, float b, floa
 		s->x[i] = (float)hes_rng_unit(&rng);
 	for (size_t i = 0; i < ROWS; i++)
 		s->y[i] = y(s->x[i], s->x[ROWS + i], s->x[2 * ROWS + i]);
-	return (struct hes_rows){
+	return (struct training_rows){
 		.x = s->x, .y = s->y, .n = ROWS, .n_features = FEATURES, .n_outputs = 1
 	};
 }
@@ -44,7 +43,7 @@ static double steps(float a, float b, float c)
 	return 10 + (a > 0.5F ? 5 : 0) + (b > 0.3F ? 2 : 0) + (c > 0.8F ? 1 : 0);
 }
 
-static void fit(enum learner learner, const struct hes_rows *rows, struct learnt *out)
+static void fit(enum learner learner, const struct training_rows *rows, struct learnt *out)
 {
 	struct hes_err err;
 
@@ -61,7 +60,7 @@ TEST(automl_takes_the_straight_line_for_a_straight_line)
 {
 	const float row[] = { 0.9F, 0.1F, 0.5F };
 	struct sample s;
-	const struct hes_rows rows = make(&s, line);
+	const struct training_rows rows = make(&s, line);
 	struct learnt l;
 
 	fit(LEARNER_AUTO, &rows, &l);
@@ -75,7 +74,7 @@ TEST(automl_takes_trees_for_steps_and_no_extra_trees)
 {
 	const float row[] = { 0.9F, 0.1F, 0.5F };
 	struct sample s;
-	const struct hes_rows rows = make(&s, steps);
+	const struct training_rows rows = make(&s, steps);
 	struct learnt l;
 
 	fit(LEARNER_AUTO, &rows, &l);
@@ -89,7 +88,7 @@ TEST(a_search_keeps_to_its_fits_and_repeats)
 {
 	const float row[] = { 0.4F, 0.6F, 0.7F };
 	struct sample s;
-	const struct hes_rows rows = make(&s, steps);
+	const struct training_rows rows = make(&s, steps);
 	struct learnt a, b;
 
 	fit(LEARNER_EXTRA_TREES, &rows, &a);
@@ -108,26 +107,12 @@ TEST(a_search_keeps_to_its_fits_and_repeats)
 	learnt_free(&b);
 }
 
-TEST(rows_that_cannot_be_learnt_from_are_refused)
-{
-	struct sample s;
-	struct hes_rows rows = make(&s, line);
-	struct learnt l = { .n = 99 };
-	struct hes_err err;
-
-	s.y[3] = NAN;
-	for (int k = LEARNER_EXTRA_TREES; k <= LEARNER_AUTO; k++)
-		assert_int_equal(learner_fit((enum learner)k, &rows, 1, TREES, &l, &err), -EINVAL);
-	assert_int_equal(l.n, 99);
-}
-
 /* Han et al. have nine metrics: none is missing, stands still or repeats another. */
 TEST(the_papers_nine_features_are_nine)
 {
 	const char *root = getenv("HES_SOURCE_ROOT");
-	float row[CO_PAPER_RATE], first[CO_PAPER_RATE];
-	bool moves[CO_PAPER_RATE] = { false },
-	     differs[CO_PAPER_RATE][CO_PAPER_RATE] = { { false } };
+	float row[PAPER_RATE], first[PAPER_RATE];
+	bool moves[PAPER_RATE] = { false }, differs[PAPER_RATE][PAPER_RATE] = { { false } };
 	struct testbed t;
 	struct hes_err err;
 	char path[4096];
@@ -137,10 +122,10 @@ TEST(the_papers_nine_features_are_nine)
 	snprintf(path, sizeof(path), "%s/papers/partition/workloads.yaml", root);
 	if (testbed_open(path, 0.017, 1, &t, &err))
 		fail_msg("%s", err.msg);
-	testbed_features(&t, &t.pairs.v[0], first);
+	paper_features(&t, &t.pairs.v[0], first);
 	for (size_t i = 0; i < t.pairs.n; i++) {
-		testbed_features(&t, &t.pairs.v[i], row);
-		for (size_t k = 0; k < CO_PAPER_RATE; k++) {
+		paper_features(&t, &t.pairs.v[i], row);
+		for (size_t k = 0; k < PAPER_RATE; k++) {
 			assert_true(isfinite(row[k]));
 			moves[k] |= row[k] != first[k];
 			for (size_t j = 0; j < k; j++)
@@ -148,7 +133,7 @@ TEST(the_papers_nine_features_are_nine)
 						 1e-3F * fabsf(row[j] * first[k]);
 		}
 	}
-	for (size_t k = 0; k < CO_PAPER_RATE; k++) {
+	for (size_t k = 0; k < PAPER_RATE; k++) {
 		assert_true(moves[k]);
 		for (size_t j = 0; j < k; j++)
 			assert_true(differs[k][j]);

@@ -199,15 +199,14 @@ int testbed_points(const struct testbed *t, const struct co_run_sets *sets, cons
 }
 
 int testbed_train(const struct testbed *t, const struct co_run_sets *sets, const bool *use,
-		  const struct hes_partition_options *o, struct hes_partition_model **out,
-		  struct hes_err *err)
+		  struct hes_partition_model **out, struct hes_err *err)
 {
 	struct hes_points p;
 	int rc = testbed_points(t, sets, use, &p, err);
 
 	if (rc)
 		return rc;
-	rc = hes_partition_train(&p, &t->profiles, &t->gpu, 1, o, out, err);
+	rc = hes_partition_train(&p, &t->profiles, &t->gpu, 1, out, err);
 	hes_points_free(&p);
 	return rc;
 }
@@ -235,32 +234,14 @@ double testbed_per_watt(const struct testbed *t, size_t pair, size_t split)
 	return (s->rate[0] + s->rate[1]) / s->power_w;
 }
 
-size_t testbed_best_split(const struct testbed *t, const struct hes_partition_model *m, size_t pair)
+size_t testbed_best_split(const struct testbed *t, size_t pair)
 {
 	size_t best = 0;
-	double most = -INFINITY;
 
-	for (size_t k = 0; k < TESTBED_SPLITS; k++) {
-		double watts = 1,
-		       work = m ? testbed_predict(t, m, &t->pairs.v[pair * TESTBED_SPLITS + k],
-						  &watts)
-				: testbed_per_watt(t, pair, k);
-
-		if (work / watts > most) {
-			most = work / watts;
+	for (size_t k = 1; k < TESTBED_SPLITS; k++)
+		if (testbed_per_watt(t, pair, k) > testbed_per_watt(t, pair, best))
 			best = k;
-		}
-	}
 	return best;
-}
-
-void testbed_features(const struct testbed *t, const struct co_run_set *s, float out[CO_PAPER_RATE])
-{
-	struct co_run r = { .g = t->gpu, .n = s->n };
-
-	for (size_t i = 0; i < s->n; i++)
-		co_job_at(t->profile[s->job[i]], t->gpu, s->sm_pct[i], &r.job[i]);
-	co_features_paper(&r, out);
 }
 
 bool testbed_pair_has(const struct testbed *t, size_t pair, size_t job)

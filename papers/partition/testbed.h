@@ -12,7 +12,7 @@
 #include "heshare/draw.h"
 #include "heshare/model.h"
 #include "heshare/partition.h"
-#include "partition/co_features.h"
+#include "partition/co_run.h"
 
 #define TESTBED_JOBS   16
 #define TESTBED_SPLITS 9  /* of a pair: 10/90, 20/80, ... 90/10 */
@@ -83,21 +83,15 @@ int testbed_points(const struct testbed *t, const struct co_run_sets *sets, cons
 		   struct hes_points *out, struct hes_err *err);
 /** Train on testbed_points(). */
 int testbed_train(const struct testbed *t, const struct co_run_sets *sets, const bool *use,
-		  const struct hes_partition_options *o, struct hes_partition_model **out,
-		  struct hes_err *err);
+		  struct hes_partition_model **out, struct hes_err *err);
 /** Predict a set. @return the sum of throughputs */
 double testbed_predict(const struct testbed *t, const struct hes_partition_model *m,
 		       const struct co_run_set *s, double *power_w);
 
-/** Of a pair, the split with the most true throughput per watt; @m: with the most that it predicts,
- * NULL: that is true. */
-size_t testbed_best_split(const struct testbed *t, const struct hes_partition_model *m,
-			  size_t pair);
+/** Of a pair, the split with the most true throughput per watt. */
+size_t testbed_best_split(const struct testbed *t, size_t pair);
 /** True throughput per watt of a pair at a split. */
 double testbed_per_watt(const struct testbed *t, size_t pair, size_t split);
-/** The paper's nine features of a set; power has the first CO_PAPER_POWER. */
-void testbed_features(const struct testbed *t, const struct co_run_set *s,
-		      float out[CO_PAPER_RATE]);
 bool testbed_pair_has(const struct testbed *t, size_t pair, size_t job);
 
 #endif

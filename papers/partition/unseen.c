@@ -81,15 +81,14 @@ static size_t group_of(const struct testbed *t, size_t pair)
 	return g;
 }
 
-static void add_pair(const struct testbed *t, struct hes_partition_model *const m[UNSEEN_METHODS],
+static void add_pair(const struct testbed *t, struct predicted *const p[UNSEEN_METHODS],
 		     size_t pair, struct outcome *to)
 {
-	size_t best = testbed_best_split(t, NULL, pair);
+	size_t best = testbed_best_split(t, pair);
 	double oracle = testbed_per_watt(t, pair, best);
 
 	for (int k = 0; k < UNSEEN_METHODS; k++)
-		to->chosen[k] +=
-			testbed_per_watt(t, pair, testbed_best_split(t, m[k], pair)) / oracle;
+		to->chosen[k] += testbed_per_watt(t, pair, study_best_split(p[k], pair)) / oracle;
 	to->equal += testbed_per_watt(t, pair, TESTBED_EQUAL) / oracle;
 	to->edge += best == 0 || best == TESTBED_SPLITS - 1;
 	to->n++;
@@ -101,24 +100,24 @@ static int leave_out(void *ctx, size_t i, struct hes_err *err)
 	struct results *r = ctx;
 	struct left_out *out = &r->job[i];
 	const struct testbed *t = r->t;
-	struct hes_partition_model *m[UNSEEN_METHODS] = { NULL };
+	struct predicted *p[UNSEEN_METHODS] = { NULL };
 	bool *use = malloc(t->pairs.n * sizeof(*use));
 	int rc = use ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows", t->pairs.n);
 
 	for (size_t k = 0; k < t->pairs.n && !rc; k++)
 		use[k] = !testbed_pair_has(t, k / TESTBED_SPLITS, out->job);
 	for (int k = 0; k < UNSEEN_METHODS && !rc; k++) {
-		struct hes_partition_options o = method_options(r->s, method_of[k]);
-
-		rc = testbed_train(t, &t->pairs, use, &o, &m[k], err);
+		p[k] = malloc(t->pairs.n * sizeof(*p[k]));
+		rc = p[k] ? study_learn(r->s, t, method_of[k], use, p[k], err)
+			  : hes_fail(err, -ENOMEM, "out of memory for %zu rows", t->pairs.n);
 	}
 	for (size_t pair = 0; pair < t->n_pairs && !rc; pair++)
 		if (testbed_pair_has(t, pair, out->job)) {
-			add_pair(t, m, pair, &out->all);
-			add_pair(t, m, pair, &out->group[group_of(t, pair)]);
+			add_pair(t, p, pair, &out->all);
+			add_pair(t, p, pair, &out->group[group_of(t, pair)]);
 		}
 	for (int k = 0; k < UNSEEN_METHODS; k++)
-		hes_partition_free(m[k]);
+		free(p[k]);
 	free(use);
 	return rc;
 }

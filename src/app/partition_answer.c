@@ -332,7 +332,7 @@ static int answer_find(const struct partition_request *q, struct partition_input
 	if (!rc)
 		rc = find_jobs(in, jobs, a, a->clocks_mhz[0], a->jobs[0], err);
 	if (!rc)
-		rc = partition_inputs_train(in, q->method, &a->g, 1, err);
+		rc = partition_inputs_train(in, &a->g, 1, err);
 	if (!rc)
 		rc = partition_floors(q->floor, jobs, a->n, goal.floor, err);
 	if (!rc)

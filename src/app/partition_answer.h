@@ -19,7 +19,6 @@ struct partition_request {
 	const char *clocks; /* MHz, "default" or "all" */
 	const char *split;  /* also judged */
 	enum hes_partition_objective objective;
-	enum hes_partition_method method;
 	uint64_t step; /* shares are multiples of it, % */
 	/* of a fleet */
 	const char *jobs, *fleet; /* files */

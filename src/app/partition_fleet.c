@@ -110,7 +110,7 @@ static int fleet_group(struct partition_fleet *t, struct hes_err *err)
 					   t->n_types, &t->in, err);
 	free(drawn);
 	if (!rc)
-		rc = partition_inputs_train(&t->in, q->method, t->types, t->n_types, err);
+		rc = partition_inputs_train(&t->in, t->types, t->n_types, err);
 	if (!rc)
 		rc = fleet_find_profiles(t, err);
 	return rc ? rc : hes_partition_group(t->in.model, &p, &t->groups, err);

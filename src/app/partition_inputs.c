@@ -422,16 +422,14 @@ int partition_inputs_load(const struct partition_from *from, const struct partit
 	return rc;
 }
 
-int partition_inputs_train(struct partition_inputs *in, enum hes_partition_method method,
-			   const struct hes_gpu_type *const *types, size_t n_types,
-			   struct hes_err *err)
+int partition_inputs_train(struct partition_inputs *in, const struct hes_gpu_type *const *types,
+			   size_t n_types, struct hes_err *err)
 {
-	const struct hes_partition_options o = { .method = method };
 	int rc;
 
 	if (in->from->progress)
 		in->from->progress("learning from points", 0, 1);
-	rc = hes_partition_train(&in->points, &in->profiles, types, n_types, &o, &in->model, err);
+	rc = hes_partition_train(&in->points, &in->profiles, types, n_types, &in->model, err);
 	if (in->from->progress)
 		in->from->progress("learning from points", 1, 1);
 	return rc;

@@ -46,9 +46,8 @@ int partition_inputs_load(const struct partition_from *from, const struct partit
 			  size_t n_jobs, const struct hes_gpu_type *const *types, size_t n_types,
 			  struct partition_inputs *in, struct hes_err *err);
 /** Train the model for these types, which are the catalogue's. */
-int partition_inputs_train(struct partition_inputs *in, enum hes_partition_method method,
-			   const struct hes_gpu_type *const *types, size_t n_types,
-			   struct hes_err *err);
+int partition_inputs_train(struct partition_inputs *in, const struct hes_gpu_type *const *types,
+			   size_t n_types, struct hes_err *err);
 void partition_inputs_free(struct partition_inputs *in);
 
 /** Clocks to choose from, at most. */

@@ -1,9 +1,9 @@
 /*
- * co_features.c - co-runs as rows of numbers; see co_features.h.
+ * co_features.c - co-runs as rows of numbers; see co_run.h.
  *
  * Invariant: no feature depends on the order of the jobs. What was not measured is NaN.
  */
-#include "partition/co_features.h"
+#include "partition/co_run.h"
 
 #include <math.h>
 
@@ -14,23 +14,6 @@ static double sum_metric(const struct co_run *r, enum hes_metric m)
 	for (size_t i = 0; i < r->n; i++)
 		sum += r->job[i].alone.metric[m];
 	return sum;
-}
-
-void co_features_paper(const struct co_run *r, float out[CO_PAPER_RATE])
-{
-	double rate = 0, sensitivity = 0;
-
-	for (size_t i = 0; i < r->n; i++) {
-		rate += r->job[i].alone.rate;
-		sensitivity += r->job[i].sensitivity;
-	}
-	for (size_t m = 0; m < HES_METRICS; m++) {
-		bool raw = m == HES_METRIC_PCIE_TX || m == HES_METRIC_PCIE_RX;
-
-		out[m] = (float)(sum_metric(r, (enum hes_metric)m) / (raw ? 1 : (double)r->n));
-	}
-	out[HES_METRICS] = (float)sensitivity;
-	out[HES_METRICS + 1] = (float)rate;
 }
 
 /* The power a job adds, as a part of what the limit leaves. */

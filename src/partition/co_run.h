@@ -14,7 +14,6 @@ struct co_job {
 	struct hes_share_point alone; /* at its share; metrics that were not measured are NaN */
 	double fixed;                 /* part of its time that more SMs would not shorten, 0..1 */
 	double copying;               /* part of its time that it copies over PCIe, 0..1 */
-	double sensitivity;           /* of its profile */
 	uint64_t who;                 /* hash of workload and batch size */
 };
 
@@ -77,5 +76,12 @@ void co_job_at(const struct hes_share_profile *p, const struct hes_gpu_type *g, 
 uint64_t co_run_who(const struct co_run *r);
 /** The closed form: fills rate, power_w and wanted_w from the rest. Pure. */
 void co_run_compose(struct co_run *r);
+
+/** Numbers that corrections are learnt from: of one job's rate, and of the power. */
+enum { CO_JOB = 24, CO_POWER = 12 };
+
+/** Of job @i among the others. */
+void co_features_job(const struct co_run *r, size_t i, float out[CO_JOB]);
+void co_features_power(const struct co_run *r, float out[CO_POWER]);
 
 #endif

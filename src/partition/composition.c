@@ -169,7 +169,6 @@ void co_job_at(const struct hes_share_profile *p, const struct hes_gpu_type *g, 
 			     known(out->alone.metric[HES_METRIC_PCIE_RX])) /
 				    link,
 			    1);
-	out->sensitivity = p->sensitivity;
 	out->who = hes_hash_text(HES_HASH_START, p->workload) * (2 * (uint64_t)p->batch_size + 1);
 }
 

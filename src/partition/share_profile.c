@@ -59,19 +59,6 @@ static struct hes_share_point point_of(const struct hes_point *p)
 	};
 }
 
-static double slope_of(const struct hes_share_profile *p)
-{
-	double n = (double)p->n, x = 0, y = 0, xx = 0, xy = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		x += p->at[i].sm_pct;
-		y += p->at[i].rate;
-		xx += p->at[i].sm_pct * p->at[i].sm_pct;
-		xy += p->at[i].sm_pct * p->at[i].rate;
-	}
-	return (n * xy - x * y) / (n * xx - x * x);
-}
-
 /* Time = fixed + work / share, fitted to relative errors; neither below 0. */
 static double fixed_of(const struct hes_share_profile *p)
 {
@@ -112,7 +99,6 @@ static bool fill_profile(const struct hes_point *const *v, size_t n, struct hes_
 	}
 	if (out->n < 2)
 		return false;
-	out->sensitivity = slope_of(out);
 	out->fixed_s = fixed_of(out);
 	return true;
 }

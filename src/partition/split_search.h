@@ -5,7 +5,7 @@
 #ifndef HES_PARTITION_SPLIT_SEARCH_H
 #define HES_PARTITION_SPLIT_SEARCH_H
 
-#include "partition/partition_model.h"
+#include "partition/type_model.h"
 
 #define SPLIT_LEVELS 100
 

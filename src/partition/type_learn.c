@@ -10,20 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plural.h"
 #include "partition/type_model.h"
 
-#define LEAST_SETS 5  /* of the paper's method */
-#define TREE_SETS  20 /* to grow trees from that correct the closed form */
-#define LEAST_WHO  3  /* different jobs together, to learn how well trees do on others */
-#define FOLDS      5
-#define FOLD_TREES 2 /* a fold grows the model's trees divided by this */
-#define COVERAGE   0.9
-#define TREES      100
+#define TREE_SETS 20 /* to grow trees from that correct the closed form */
+#define LEAST_WHO 3  /* different jobs together, to learn how well trees do on others */
+#define FOLDS     5
+#define COVERAGE  0.9
+#define SEED      1
+
+static const size_t widths[TYPE_OUTPUTS] = { CO_JOB, CO_POWER };
 
 /* What is learnt from: rows of features and targets of both outputs, and the set that each row is
  * of. */
-struct training_rows {
+struct co_rows {
 	float *x[TYPE_OUTPUTS]; /* row by row */
 	double *y[TYPE_OUTPUTS];
 	size_t *set_of[TYPE_OUTPUTS];
@@ -72,7 +71,7 @@ static int learn_interference(struct type_model *m, const struct co_sets *sets, 
 	return 0;
 }
 
-static void training_rows_free(struct training_rows *l)
+static void co_rows_free(struct co_rows *l)
 {
 	for (int o = 0; o < TYPE_OUTPUTS; o++) {
 		free(l->x[o]);
@@ -81,11 +80,10 @@ static void training_rows_free(struct training_rows *l)
 	}
 }
 
-static int training_rows_room(struct training_rows *l, const struct type_model *m, size_t rows,
-			      struct hes_err *err)
+static int co_rows_room(struct co_rows *l, size_t rows, struct hes_err *err)
 {
 	for (int o = 0; o < TYPE_OUTPUTS; o++) {
-		l->x[o] = malloc(rows * type_model_width(m, o) * sizeof(float));
+		l->x[o] = malloc(rows * widths[o] * sizeof(float));
 		l->y[o] = malloc(rows * sizeof(double));
 		l->set_of[o] = malloc(rows * sizeof(size_t));
 		if (!l->x[o] || !l->y[o] || !l->set_of[o])
@@ -95,80 +93,44 @@ static int training_rows_room(struct training_rows *l, const struct type_model *
 	return 0;
 }
 
-static void training_rows_put(struct training_rows *l, const struct type_model *m, int o,
-			      const float *row, double y, size_t set)
+static void co_rows_put(struct co_rows *l, int o, const float *row, double y, size_t set)
 {
-	size_t width = type_model_width(m, o);
-
-	memcpy(l->x[o] + l->n[o] * width, row, width * sizeof(*row));
+	memcpy(l->x[o] + l->n[o] * widths[o], row, widths[o] * sizeof(*row));
 	l->y[o][l->n[o]] = y;
 	l->set_of[o][l->n[o]++] = set;
 }
 
-/* Rows of one set: of each job, and of the power; in the paper's method of the sum, and of the
- * power. */
-static void training_rows_add(struct training_rows *l, const struct type_model *m,
-			      const struct co_set *s, size_t set)
+/* Rows of one set: of each job, and of the power. */
+static void co_rows_add(struct co_rows *l, const struct type_model *m, const struct co_set *s,
+			size_t set)
 {
 	const struct co_run r = run_of_set(m, s);
-	float row[CO_FEATURES_MAX];
-	double sum = 0;
+	float row[CO_JOB];
 
-	for (size_t i = 0; i < s->n; i++)
-		sum += s->rate[i];
-	if (type_model_paper(m)) {
-		co_features_paper(&r, row);
-		training_rows_put(l, m, TYPE_RATE, row, sum, set);
-		training_rows_put(l, m, TYPE_POWER, row, s->power_w, set);
-		return;
-	}
 	for (size_t i = 0; i < s->n; i++) {
 		co_features_job(&r, i, row);
-		training_rows_put(l, m, TYPE_RATE, row, log(s->rate[i] / r.rate[i]), set);
+		co_rows_put(l, TYPE_RATE, row, log(s->rate[i] / r.rate[i]), set);
 	}
 	co_features_power(&r, row);
-	training_rows_put(l, m, TYPE_POWER, row, log(s->power_w / r.power_w), set);
-}
-
-/* Min-max scaling of a column that is learnt from, kept for rows to predict. */
-static void scale_column(struct type_output *to, size_t k, float *x, size_t n)
-{
-	float low = INFINITY, high = -INFINITY;
-
-	for (size_t i = 0; i < n; i++) {
-		low = fminf(low, x[i]);
-		high = fmaxf(high, x[i]);
-	}
-	to->min[k] = low;
-	to->range[k] = high > low ? high - low : 0;
-	for (size_t i = 0; i < n && to->range[k] > 0; i++)
-		x[i] = (x[i] - low) / to->range[k];
-}
-
-static struct hes_regressor_options options_of(const struct type_model *m, int o, int fold)
-{
-	const struct hes_partition_options *po = &m->info.options;
-
-	return (struct hes_regressor_options){ .kind = HES_REGRESSOR_EXTRA_TREES,
-					       .threads = po->threads,
-					       .seed = po->seed + (uint64_t)o,
-					       .trees = fold < 0 ? po->trees
-								 : po->trees / FOLD_TREES + 1,
-					       .min_leaf = type_model_paper(m) ? 0 : 2 };
+	co_rows_put(l, TYPE_POWER, row, log(s->power_w / r.power_w), set);
 }
 
 /* Fit one output to the rows whose set is not in a fold. @param fold  -1: to all; @fold_of may be
  * NULL then */
-static int fit_output(struct type_model *m, int o, const struct training_rows *l,
-		      const int *fold_of, int fold, struct hes_err *err)
+static int fit_output(struct type_model *m, int o, const struct co_rows *l, const int *fold_of,
+		      int fold, struct hes_err *err)
 {
-	const struct hes_regressor_options options = options_of(m, o, fold);
-	struct type_output *to = &m->of[o];
-	size_t width = type_model_width(m, o), n = 0;
+	const struct boosting_options options = { .trees = 200,
+						  .seed = SEED,
+						  .min_leaf = 2,
+						  .max_leaves = 16,
+						  .learning_rate = 0.05,
+						  .row_fraction = 0.5 };
+	const size_t width = widths[o];
 	float *x = malloc(l->n[o] * width * sizeof(*x));
 	double *y = malloc(l->n[o] * sizeof(*y));
-	int rc = x && y ? 0
-			: hes_fail(err, -ENOMEM, "out of memory for %zu rows of co-runs", l->n[o]);
+	size_t n = 0;
+	int rc = x && y ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < l->n[o] && !rc; i++)
 		n += fold < 0 || fold_of[l->set_of[o][i]] != fold;
@@ -179,25 +141,13 @@ static int fit_output(struct type_model *m, int o, const struct training_rows *l
 			x[k * n + at] = l->x[o][i * width + k];
 		y[at++] = l->y[o][i];
 	}
-	for (size_t k = 0; k < width && type_model_paper(m) && !rc; k++)
-		scale_column(to, k, x + k * n, n);
-	hes_regressor_free(to->trees);
-	to->trees = NULL;
+	ensemble_finish(&m->trees[o]);
 	if (!rc)
-		rc = hes_regressor_fit(
-			&(struct hes_rows){
-				.x = x, .y = y, .n = n, .n_features = width, .n_outputs = 1 },
-			&options, &to->trees, err);
+		rc = boosting_fit(&(struct training_rows){ x, y, n, width, 1 }, &options,
+				  &m->trees[o]);
 	free(x);
 	free(y);
-	return rc;
-}
-
-static int compare_who(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
+	return rc ? hes_fail(err, rc, "out of memory for %zu rows of co-runs", l->n[o]) : 0;
 }
 
 static int learn_known(struct type_model *m, const struct co_sets *sets, struct hes_err *err)
@@ -210,7 +160,7 @@ static int learn_known(struct type_model *m, const struct co_sets *sets, struct 
 
 		m->known[i] = co_run_who(&r);
 	}
-	qsort(m->known, sets->n, sizeof(*m->known), compare_who);
+	qsort(m->known, sets->n, sizeof(*m->known), type_compare_who);
 	for (size_t i = 0; i < sets->n; i++)
 		if (!i || m->known[i] != m->known[m->n_known - 1])
 			m->known[m->n_known++] = m->known[i];
@@ -226,7 +176,8 @@ static void choose_folds(const struct type_model *m, const struct co_sets *sets,
 	for (size_t i = 0; i < sets->n; i++) {
 		const struct co_run r = run_of_set(m, &sets->v[i]);
 		uint64_t who = co_run_who(&r);
-		const uint64_t *at = bsearch(&who, m->known, m->n_known, sizeof(who), compare_who);
+		const uint64_t *at =
+			bsearch(&who, m->known, m->n_known, sizeof(who), type_compare_who);
 
 		fold_of[i] =
 			(int)(kind == TYPE_UNSEEN ? (size_t)(at - m->known) % folds : i % FOLDS);
@@ -234,20 +185,18 @@ static void choose_folds(const struct type_model *m, const struct co_sets *sets,
 }
 
 /* Every row predicted by trees that did not see it. @param out  [output][row] */
-static int predict_left_out(struct type_model *m, const struct training_rows *l, const int *fold_of,
+static int predict_left_out(struct type_model *m, const struct co_rows *l, const int *fold_of,
 			    double *out[TYPE_OUTPUTS], struct hes_err *err)
 {
 	int rc = 0;
 
 	for (int fold = 0; fold < FOLDS && !rc; fold++)
 		for (int o = 0; o < TYPE_OUTPUTS && !rc; o++) {
-			size_t width = type_model_width(m, o);
-
 			rc = fit_output(m, o, l, fold_of, fold, err);
 			for (size_t i = 0; i < l->n[o] && !rc; i++)
 				if (fold_of[l->set_of[o][i]] == fold)
-					out[o][i] = type_output_predict(&m->of[o], width,
-									l->x[o] + i * width);
+					ensemble_predict(&m->trees[o], l->x[o] + i * widths[o],
+							 &out[o][i]);
 		}
 	return rc;
 }
@@ -300,7 +249,7 @@ static int learn_errors(struct type_model *m, const struct co_sets *sets, int ki
 		double rate = 0, measured = 0;
 
 		type_model_combine(m, &r, kind, out[TYPE_RATE] + row, out[TYPE_POWER][k], &e);
-		row += type_model_paper(m) ? 1 : s->n;
+		row += s->n;
 		for (size_t i = 0; i < s->n; i++) {
 			measured += s->rate[i];
 			rate += e.rate[i];
@@ -315,7 +264,7 @@ static int learn_errors(struct type_model *m, const struct co_sets *sets, int ki
 }
 
 /* Cross-validation of one kind: weights of the corrections, errors, interval. */
-static int validate(struct type_model *m, const struct co_sets *sets, const struct training_rows *l,
+static int validate(struct type_model *m, const struct co_sets *sets, const struct co_rows *l,
 		    int kind, struct hes_err *err)
 {
 	int *fold_of = malloc(sets->n * sizeof(*fold_of)), rc = 0;
@@ -329,8 +278,7 @@ static int validate(struct type_model *m, const struct co_sets *sets, const stru
 		rc = predict_left_out(m, l, fold_of, out, err);
 	}
 	for (int o = 0; o < TYPE_OUTPUTS && !rc; o++)
-		m->of[o].weight[kind] =
-			type_model_paper(m) ? 1 : weight_of(l->y[o], out[o], l->n[o]);
+		m->weight[o][kind] = weight_of(l->y[o], out[o], l->n[o]);
 	if (!rc)
 		rc = learn_errors(m, sets, kind, out, err);
 	free(out[TYPE_RATE]);
@@ -343,20 +291,20 @@ static int validate(struct type_model *m, const struct co_sets *sets, const stru
  * the harder ones. */
 static int learn_sets(struct type_model *m, const struct co_sets *sets, struct hes_err *err)
 {
-	struct training_rows l = { .n = { 0 } };
-	int rc = training_rows_room(&l, m, sets->n * HES_PARTITION_MAX_JOBS, err);
+	struct co_rows l = { .n = { 0 } };
+	int rc = co_rows_room(&l, sets->n * HES_PARTITION_MAX_JOBS, err);
 
 	if (!rc)
 		rc = learn_known(m, sets, err);
 	for (size_t i = 0; i < sets->n && !rc; i++)
-		training_rows_add(&l, m, &sets->v[i], i);
+		co_rows_add(&l, m, &sets->v[i], i);
 	if (!rc)
 		rc = validate(m, sets, &l, TYPE_SEEN, err);
 	if (!rc && m->n_known >= LEAST_WHO)
 		rc = validate(m, sets, &l, TYPE_UNSEEN, err);
 	for (int o = 0; o < TYPE_OUTPUTS && !rc; o++)
 		rc = fit_output(m, o, &l, NULL, -1, err);
-	training_rows_free(&l);
+	co_rows_free(&l);
 	return rc;
 }
 
@@ -367,7 +315,6 @@ int type_model_learn(struct type_model *m, const struct hes_points *p,
 	struct co_sets sets = { .v = NULL };
 	int rc;
 
-	info->options.trees = info->options.trees ? info->options.trees : TREES;
 	info->rate_error = info->power_error = NAN;
 	info->coverage = COVERAGE;
 	info->low = info->high = NAN;
@@ -376,20 +323,12 @@ int type_model_learn(struct type_model *m, const struct hes_points *p,
 	if (rc)
 		return rc;
 	info->sets = sets.n;
-	info->learnt = sets.n >= (size_t)(type_model_paper(m) ? LEAST_SETS : TREE_SETS);
+	info->learnt = sets.n >= TREE_SETS;
 	rc = learn_bases(m, solo, err);
-	if (!rc && !type_model_paper(m))
+	if (!rc)
 		rc = learn_interference(m, &sets, err);
 	if (!rc && info->learnt)
 		rc = learn_sets(m, &sets, err);
-	else if (!rc && type_model_paper(m))
-		rc = hes_fail(err, -EINVAL,
-			      "the paper's method learns from jobs that share a GPU, at least %d "
-			      "sets of them; %zu %s measured "
-			      "on %s %s; heshare profile NAME --co-runners OTHER/BATCH -- COMMAND "
-			      "measures more",
-			      LEAST_SETS, sets.n, sets.n == 1 ? "was" : "were",
-			      hes_article(m->g->name), m->g->name);
 	free(sets.v);
 	return rc;
 }

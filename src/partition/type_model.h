@@ -1,22 +1,14 @@
 /*
- * type_model.h - what was learnt of jobs that share a GPU of one type.
+ * type_model.h - what was learnt of jobs that share a GPU of one type. type_learn.c learns it.
  */
 #ifndef HES_PARTITION_TYPE_MODEL_H
 #define HES_PARTITION_TYPE_MODEL_H
 
-#include "partition/co_features.h"
 #include "partition/interference.h"
+#include "trees/boosting.h"
 
 enum { TYPE_RATE, TYPE_POWER, TYPE_OUTPUTS };
 enum { TYPE_UNSEEN, TYPE_SEEN, TYPE_KINDS }; /* whether these jobs were measured together */
-
-/** One learnt output. */
-struct type_output {
-	struct hes_regressor *trees; /* NULL: none */
-	double weight[TYPE_KINDS];   /* of the correction, 0..1; 1 in the paper's method */
-	float min[CO_FEATURES_MAX],
-		range[CO_FEATURES_MAX]; /* the paper's scaling; range 0: not scaled */
-};
 
 struct type_base {
 	uint32_t clock_mhz;
@@ -27,18 +19,19 @@ struct type_model {
 	const struct hes_gpu_type *g;
 	struct hes_partition_info info;
 	struct interference interference;
-	struct type_output of[TYPE_OUTPUTS];
-	struct type_base *bases; /* of each clock that was profiled */
+	struct ensemble trees[TYPE_OUTPUTS];     /* logarithms of corrections */
+	double weight[TYPE_OUTPUTS][TYPE_KINDS]; /* of the corrections, 0..1 */
+	struct type_base *bases;                 /* of each clock that was profiled */
 	size_t n_bases;
 	uint64_t *known; /* co_run_who() of the sets it learnt from; sorted */
 	size_t n_known;
 };
 
-/**
- * Learn one type. m->g and m->info.options are set; free with type_model_free(), also after a
- * failure.
- * @return 0; -EINVAL as hes_partition_train(); -ENOMEM
- */
+/** @return owned by @m; NULL: @m was not trained for @g */
+const struct type_model *partition_type_model(const struct hes_partition_model *m,
+					      const struct hes_gpu_type *g);
+
+/** Learn one type, m->g; free with type_model_free(), also after a failure. @return 0 or -ENOMEM */
 int type_model_learn(struct type_model *m, const struct hes_points *p,
 		     const struct hes_share_profiles *solo, struct hes_err *err);
 void type_model_free(struct type_model *m);
@@ -51,16 +44,12 @@ struct co_run type_model_run(const struct type_model *m, double clock_mhz, size_
 void type_model_predict(const struct type_model *m, struct co_run *r,
 			struct hes_partition_estimate *out);
 
-/* For type_learn.c. */
-bool type_model_paper(const struct type_model *m);
-/** Columns of an output's rows. */
-size_t type_model_width(const struct type_model *m, int output);
-/** A row scaled and predicted: log of the correction, or in the paper's method the value. 0 without
- * trees. */
-double type_output_predict(const struct type_output *o, size_t width, const float *row);
-/** Rates' sum and power of a set from the outputs' predictions: of each job, or one for the sum in
- * the paper's method. */
+/** For type_learn.c: rates and power of a set whose closed form is known, and the logarithms of the
+ * corrections, of each job and of the power. */
 void type_model_combine(const struct type_model *m, const struct co_run *r, int kind,
 			const double *rate, double power, struct hes_partition_estimate *out);
+
+/** By rising number; both point to a uint64_t. */
+int type_compare_who(const void *a, const void *b);
 
 #endif

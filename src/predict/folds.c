@@ -2,7 +2,7 @@
  * folds.c - leave samples out in turn; see folds.h.
  *
  * The baseline's constants without them are one step away from those of all samples (calibrate.h);
- * the regressor is fitted again. Of many samples a part is used.
+ * trees are fitted again. Of many samples a part is used.
  */
 #include "predict/folds.h"
 
@@ -50,7 +50,7 @@ struct folding {
 	size_t n, every;
 	struct tag *tags;
 	const struct calibration *fit;
-	struct hes_regressor_options o;
+	struct boosting_options o;
 };
 
 static bool is_co_runner(const struct observation *o, const char *workload)
@@ -252,7 +252,7 @@ struct half {
 static void half_finish(struct half *h)
 {
 	constants_finish(&h->p.constants);
-	hes_regressor_free(h->p.residual);
+	ensemble_finish(&h->p.residual);
 	range_finish(&h->p.range);
 	free(h->seen);
 	free(h->without);
@@ -328,7 +328,7 @@ static int run_fold(const struct folding *w, const struct fold *f, struct fold_s
 	out->v = rc ? NULL : calloc(w->n / w->every + 1, sizeof(*out->v));
 	if (!rc && !out->v)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", w->n);
-	if (!rc && h.p.residual)
+	if (!rc && h.p.residual.n_outputs)
 		score(w, &h, f, out);
 	half_finish(&h);
 	return rc;
@@ -380,7 +380,7 @@ static int run_folds(const struct folding *w, const struct fold *folds, int n, u
 }
 
 /* A quarter of the trees with four times the learning rate is hardly less accurate. */
-static void use_fewer_trees(struct hes_regressor_options *o)
+static void use_fewer_trees(struct boosting_options *o)
 {
 	for (int i = 0; i < 2; i++)
 		if (o->trees > 1 && o->learning_rate <= MOST_RATE) {
@@ -390,7 +390,7 @@ static void use_fewer_trees(struct hes_regressor_options *o)
 }
 
 int folds_score(const struct observation *v, size_t n, const struct calibration *fit,
-		const struct hes_regressor_options *o, struct fold_scores *out, struct hes_err *err)
+		const struct boosting_options *o, struct fold_scores *out, struct hes_err *err)
 {
 	struct folding w = { v, n, (n + ROWS - 1) / ROWS, calloc(n, sizeof(*w.tags)), fit, *o };
 	uint32_t threads = o->threads ? o->threads : (uint32_t)omp_get_max_threads();

@@ -15,11 +15,10 @@ struct fold_scores {
 /**
  * @param v    all samples, in any order
  * @param fit  constants of all samples
- * @param o    of the regressors; o->threads folds at a time, with the same result
+ * @param o    of the trees; o->threads folds at a time, with the same result
  * @return 0 or -errno with why
  */
 int folds_score(const struct observation *v, size_t n, const struct calibration *fit,
-		const struct hes_regressor_options *o, struct fold_scores *out,
-		struct hes_err *err);
+		const struct boosting_options *o, struct fold_scores *out, struct hes_err *err);
 
 #endif

@@ -253,35 +253,19 @@ struct interval_bound interval_bound(const struct interval *i, const struct rang
 	return b;
 }
 
-void interval_put(struct model_writer *b, const struct interval *i)
+void interval_io(struct model_io *io, struct interval *i)
 {
-	model_put_f64(b, i->coverage);
+	model_io_part(io, "an interval");
+	model_io_f64(io, &i->coverage, 0.01, 0.9999);
 	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {
-		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
-			model_put_f64(b, i->of[o].within[k]);
-		model_put_f64(b, i->of[o].setting);
-		model_put_f64(b, i->of[o].crowd);
-		model_put_f64(b, i->of[o].task);
-		model_put_f64(b, i->of[o].type);
-		model_put_f64(b, i->of[o].pair);
-		model_put_f64(b, i->of[o].co_runner);
-	}
-}
-
-void interval_get(struct model_reader *r, struct interval *out)
-{
-	out->coverage = model_get_within(r, 0.01, 0.9999);
-	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {
-		struct interval_width *w = &out->of[o];
+		struct interval_width *w = &i->of[o];
+		double *const beyond[] = { &w->setting, &w->crowd, &w->task,
+					   &w->type,    &w->pair,  &w->co_runner };
 
 		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
-			w->within[k] = model_get_within(r, LEAST, MOST);
-		w->setting = model_get_within(r, 0, MOST);
-		w->crowd = model_get_within(r, 0, MOST);
-		w->task = model_get_within(r, 0, MOST);
-		w->type = model_get_within(r, 0, MOST);
-		w->pair = model_get_within(r, 0, MOST);
-		w->co_runner = model_get_within(r, 0, MOST);
+			model_io_f64(io, &w->within[k], LEAST, MOST);
+		for (size_t k = 0; k < sizeof(beyond) / sizeof(beyond[0]); k++)
+			model_io_f64(io, beyond[k], 0, MOST);
 	}
-	settle(out);
+	settle(i);
 }

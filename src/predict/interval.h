@@ -10,7 +10,6 @@
 #ifndef HES_PREDICT_INTERVAL_H
 #define HES_PREDICT_INTERVAL_H
 
-#include "trees/model_bytes.h"
 #include "predict/range.h"
 
 #define INTERVAL_CROWDS  4 /* no co-runner, 1, 2, more */
@@ -54,8 +53,7 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d,
 				     uint32_t co_runners);
 
-void interval_put(struct model_writer *b, const struct interval *i);
-/** Sets r->bad when it is unsound. */
-void interval_get(struct model_reader *r, struct interval *out);
+/** Write intervals, or read them. */
+void interval_io(struct model_io *io, struct interval *i);
 
 #endif

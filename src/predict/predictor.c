@@ -1,6 +1,6 @@
 /*
- * predictor.c - train a predictor: a baseline fitted to samples, and a regressor of the residual;
- * see heshare/predict.h.
+ * predictor.c - train a predictor: a baseline fitted to samples, and boosted trees for the
+ * residual; see heshare/predict.h.
  */
 #include "predict/predictor.h"
 
@@ -24,13 +24,13 @@
 #define MOST_REPEATS     32    /* of a row that counts more than others in trees */
 #define MOST_ROWS        20000 /* with all repeats */
 
-/* What the regressor learns instead of a value for which the baseline predicts @expected. */
+/* What the trees learn instead of a value for which the baseline predicts @expected. */
 static double target_of(double value, double expected)
 {
 	return log(value / expected);
 }
 
-/* Positive and finite for any output of the regressor. */
+/* Positive and finite for any output of the trees. */
 static double value_of(double target, double expected)
 {
 	return exp(clamp(target, -MAX_LOG, MAX_LOG)) * expected;
@@ -46,8 +46,8 @@ void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g
 	out->base = baseline_of(&k, out);
 }
 
-/* How often each observation is a row, so that trees learn by weights: once where all are equal. A
- * regressor takes from two rows. @return how many rows */
+/* How often each observation is a row, so that trees learn by weights: once where all are equal.
+ * Trees take from two rows. @return how many rows */
 static size_t repeat_rows(const struct observation *v, size_t n, size_t *repeats)
 {
 	double least = INFINITY, heaviest = 0, most = clamp(MOST_ROWS / (double)n, 1, MOST_REPEATS);
@@ -87,37 +87,15 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 }
 
 /* Found by bench/predictor on samples of modelled GPUs. */
-static const struct hes_regressor_options boosting = { .kind = HES_REGRESSOR_BOOSTING,
-						       .trees = 40,
-						       .min_leaf = 4,
-						       .max_leaves = 8,
-						       .learning_rate = 0.07,
-						       .row_fraction = 0.5 };
-
-static struct hes_regressor_options regressor_options(const struct hes_train_options *o)
+static struct boosting_options boosting_of(const struct hes_train_options *o)
 {
-	struct hes_regressor_options r = boosting;
-
-	r.seed = o->seed;
-	r.threads = o->threads;
-	r.trees = o->trees ? o->trees : r.trees;
-	return r;
-}
-
-void predictor_describe(struct hes_predictor *p)
-{
-	const struct hes_regressor_info *used = hes_regressor_about(p->residual);
-	const struct hes_regressor_options *r = &used->options;
-	struct hes_train_options *o = &p->about.options;
-
-	*o = (struct hes_train_options){
-		.trees = r->trees,
-		.seed = o->seed,
-		.coverage = p->interval.coverage,
-	};
-	p->about.nodes = (uint32_t)used->n_nodes;
-	p->about.time = p->residual->outputs[PREDICTOR_TIME].errors;
-	p->about.power = p->residual->outputs[PREDICTOR_POWER].errors;
+	return (struct boosting_options){ .trees = o->trees ? o->trees : 40,
+					  .min_leaf = 4,
+					  .max_leaves = 8,
+					  .learning_rate = 0.07,
+					  .row_fraction = 0.5,
+					  .seed = o->seed,
+					  .threads = o->threads };
 }
 
 /* Distinct names in profiles of tasks at @offset of each, sorted. @return 0 or -ENOMEM */
@@ -141,6 +119,8 @@ static int describe(const struct observation *v, size_t n, struct hes_predictor 
 	struct hes_predictor_info *a = &p->about;
 
 	a->rows = (uint32_t)n;
+	a->nodes = (uint32_t)p->residual.n_nodes;
+	a->options.coverage = p->interval.coverage;
 	if (collect_names(v, n, offsetof(struct hes_profile, gpu_type), &a->types, &a->n_types) ||
 	    collect_names(v, n, offsetof(struct hes_profile, workload), &a->workloads,
 			  &a->n_workloads))
@@ -148,23 +128,13 @@ static int describe(const struct observation *v, size_t n, struct hes_predictor 
 	return 0;
 }
 
-static void feature_names(const char *names[FEATURE_COUNT])
-{
-	for (size_t i = 0; i < FEATURE_COUNT; i++)
-		names[i] = features[i].name;
-}
-
 int predictor_fit_residual(struct hes_predictor *p, const struct observation *v, size_t n,
-			   const struct hes_regressor_options *o, struct hes_err *err)
+			   const struct boosting_options *o, struct hes_err *err)
 {
-	static const char *const outputs[PREDICTOR_OUTPUTS] = { "time", "power" },
-				 *const units[] = { "us", "mW" };
 	size_t *repeats = calloc(n, sizeof(*repeats));
 	size_t all = repeats ? repeat_rows(v, n, repeats) : 0;
 	float *x = malloc(all * FEATURE_COUNT * sizeof(*x));
 	double *y = malloc(all * PREDICTOR_OUTPUTS * sizeof(*y));
-	const char *names[FEATURE_COUNT];
-	struct hes_rows rows = { x, y, all, FEATURE_COUNT, PREDICTOR_OUTPUTS, names, outputs };
 	int rc = -ENOMEM;
 
 	if (repeats && x && y) {
@@ -174,13 +144,12 @@ int predictor_fit_residual(struct hes_predictor *p, const struct observation *v,
 		crc = crc32_z(0, (const Bytef *)x, all * FEATURE_COUNT * sizeof(*x));
 		p->about.samples_crc = (uint32_t)crc32_z(crc, (const Bytef *)y,
 							 all * PREDICTOR_OUTPUTS * sizeof(*y));
-		feature_names(names);
-		rc = hes_regressor_fit(&rows, o, &p->residual, err);
-		for (size_t i = 0; i < PREDICTOR_OUTPUTS && !rc; i++)
-			strcpy(p->residual->outputs[i].unit, units[i]);
-	} else {
-		hes_fail(err, rc, "out of memory for %zu samples", n);
+		rc = boosting_fit(
+			&(struct training_rows){ x, y, all, FEATURE_COUNT, PREDICTOR_OUTPUTS }, o,
+			&p->residual);
 	}
+	if (rc)
+		hes_fail(err, rc, "out of memory for %zu samples", n);
 	free(repeats);
 	free(x);
 	free(y);
@@ -188,7 +157,7 @@ int predictor_fit_residual(struct hes_predictor *p, const struct observation *v,
 }
 
 /*
- * The weight of the regressor's output: the best factor for samples that were left out at random
+ * The weight of the trees' output: the best factor for samples that were left out at random
  * (stacking; Wolpert, 1992). The errors are changed to those with this weight.
  */
 static void weigh(struct fold_scores *s, double weight[PREDICTOR_OUTPUTS])
@@ -209,7 +178,7 @@ static void weigh(struct fold_scores *s, double weight[PREDICTOR_OUTPUTS])
 }
 
 static int learn_interval(const struct observation *v, size_t n, const struct calibration *fit,
-			  const struct hes_regressor_options *r, double coverage,
+			  const struct boosting_options *r, double coverage,
 			  struct hes_predictor *p, struct hes_err *err)
 {
 	struct fold_scores scores;
@@ -225,8 +194,8 @@ static int learn_interval(const struct observation *v, size_t n, const struct ca
 	return rc;
 }
 
-static int learn(struct observation *v, size_t n, const struct hes_regressor_options *r,
-		 double coverage, struct hes_predictor *p, struct hes_err *err)
+static int learn(struct observation *v, size_t n, const struct boosting_options *r, double coverage,
+		 struct hes_predictor *p, struct hes_err *err)
 {
 	struct calibration *fit = NULL;
 	int rc = calibration_new(v, n, r->threads, &fit);
@@ -243,8 +212,6 @@ static int learn(struct observation *v, size_t n, const struct hes_regressor_opt
 		rc = predictor_fit_residual(p, v, n, r, err);
 	if (!rc)
 		rc = learn_interval(v, n, fit, r, coverage, p, err);
-	if (!rc)
-		predictor_describe(p);
 	calibration_free(fit);
 	return rc;
 }
@@ -254,9 +221,12 @@ static int check_options(const struct hes_train_options *o, size_t n, struct hes
 	if (o->coverage != 0 && !(o->coverage >= MIN_COVERAGE && o->coverage <= MAX_COVERAGE))
 		return hes_fail(err, -ERANGE, "a coverage of %g is outside %g to %g", o->coverage,
 				MIN_COVERAGE, MAX_COVERAGE);
-	if (n < 1 || n > HES_REGRESSOR_MAX_ROWS)
+	if (n < 1 || n > BOOSTING_MAX_ROWS)
 		return hes_fail(err, -EINVAL, "%zu samples; training takes from 1 to %d", n,
-				HES_REGRESSOR_MAX_ROWS);
+				BOOSTING_MAX_ROWS);
+	if (o->trees > HES_TRAIN_MAX_TREES)
+		return hes_fail(err, -EINVAL, "%u trees; an output has from 1 to %d", o->trees,
+				HES_TRAIN_MAX_TREES);
 	return 0;
 }
 
@@ -289,7 +259,7 @@ static int train(const struct hes_samples *s, const struct hes_catalogue *c,
 	const struct hes_samples none = { 0 }, *from = o->prior ? o->prior : &none;
 	struct observations prior = { 0 }, measured = { 0 };
 	struct observation *v = NULL;
-	const struct hes_regressor_options r = regressor_options(o);
+	const struct boosting_options r = boosting_of(o);
 	size_t n = from->n + s->n;
 	int rc = check_options(o, n, err);
 
@@ -299,7 +269,7 @@ static int train(const struct hes_samples *s, const struct hes_catalogue *c,
 		rc = observations_init(&measured, s, c, err);
 	if (!rc)
 		rc = join_observations(&prior, &measured, &v, err);
-	p->about.options.seed = o->seed;
+	p->about.options = (struct hes_train_options){ .trees = r.trees, .seed = o->seed };
 	p->weight[PREDICTOR_TIME] = p->weight[PREDICTOR_POWER] = 1;
 	if (!rc)
 		rc = learn(v, n, &r, o->coverage > 0 ? o->coverage : DEFAULT_COVERAGE, p, err);
@@ -332,7 +302,7 @@ void hes_predictor_free(struct hes_predictor *p)
 		return;
 	constants_finish(&p->constants);
 	range_finish(&p->range);
-	hes_regressor_free(p->residual);
+	ensemble_finish(&p->residual);
 	free(p->about.types);
 	free(p->about.workloads);
 	free(p);
@@ -375,7 +345,7 @@ void predictor_predict(const struct hes_predictor *p, const struct query *q,
 	float row[FEATURE_COUNT];
 
 	features_fill(q, row);
-	hes_regressor_predict(p->residual, row, rest);
+	ensemble_predict(&p->residual, row, rest);
 	out[PREDICTOR_TIME] = value_of(p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
 	out[PREDICTOR_POWER] = lesser(
 		value_of(p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER], q->base.power_w),
@@ -429,27 +399,23 @@ int hes_estimates_test(const struct hes_samples *s, const struct hes_estimate *s
 	return 0;
 }
 
-static int keep_errors(struct hes_predictor *p, size_t output, size_t rows,
-		       const struct hes_accuracy *a, struct hes_err *err)
+static int keep_errors(struct hes_test_errors *to, size_t rows, const struct hes_accuracy *a,
+		       struct hes_err *err)
 {
-	const struct hes_regressor_errors e = { rows, a->mae, a->r2, 100 * a->abs_error,
-						100 * a->rel_error };
+	const struct hes_test_errors e = { rows, a->mae, a->r2, 100 * a->abs_error,
+					   100 * a->rel_error };
 
 	if (!isfinite(e.mae) || !isfinite(e.r2) || !isfinite(e.abs_error_pct) ||
 	    !isfinite(e.rel_error_pct) || e.mae < 0 || e.r2 > 1)
 		return hes_fail(err, -EINVAL, "errors are not finite, below 0, or r2 is above 1");
-	p->residual->outputs[output].errors = e;
+	*to = e;
 	return 0;
 }
 
 int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,
 			      const struct hes_accuracy *power, struct hes_err *err)
 {
-	int rc = keep_errors(p, PREDICTOR_TIME, rows, time, err);
+	int rc = keep_errors(&p->about.time, rows, time, err);
 
-	if (!rc)
-		rc = keep_errors(p, PREDICTOR_POWER, rows, power, err);
-	if (!rc)
-		predictor_describe(p);
-	return rc;
+	return rc ? rc : keep_errors(&p->about.power, rows, power, err);
 }

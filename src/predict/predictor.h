@@ -7,9 +7,9 @@
 #include "predict/baseline/constants.h"
 #include "predict/features.h"
 #include "predict/interval.h"
-#include "trees/regressor.h"
+#include "trees/boosting.h"
 
-#define PREDICTOR_TIME    0 /* outputs of the regressor */
+#define PREDICTOR_TIME    0 /* outputs of the trees */
 #define PREDICTOR_POWER   1
 #define PREDICTOR_OUTPUTS 2
 
@@ -21,15 +21,10 @@ struct hes_predictor {
 	struct constants_table constants; /* of the baseline */
 	struct training_range range;      /* the training range */
 	struct interval interval;
-	/* of the regressor's output, 0..1; from samples that were left out */
+	/* of the trees' output, 0..1; from samples that were left out */
 	double weight[PREDICTOR_OUTPUTS];
-	/* log(time / baseline), log(power / baseline). It keeps the predictor's units and errors:
-	 * us, mW */
-	struct hes_regressor *residual;
+	struct ensemble residual; /* log(time / baseline), log(power / baseline) */
 };
-
-/** Fill p->about from the regressor's options and errors; the seed is there. */
-void predictor_describe(struct hes_predictor *p);
 
 /** A query with its baseline. Needs the constants of @p. */
 void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g,
@@ -45,10 +40,10 @@ void predictor_set_load(const struct hes_predictor *p, struct observation *o);
 /**
  * Fit the residual. Needs the constants of @p; fills p->residual and the CRC of the
  * samples.
- * @return 0 or -errno with why
+ * @return 0 or -ENOMEM
  */
 int predictor_fit_residual(struct hes_predictor *p, const struct observation *v, size_t n,
-			   const struct hes_regressor_options *o, struct hes_err *err);
+			   const struct boosting_options *o, struct hes_err *err);
 
 /** Time in us and power in W from baseline and residual; positive and finite. @q with its baseline
  */

@@ -18,7 +18,6 @@
 #define TINY         1e-4 /* smaller utilisations would make the logarithm noisy */
 #define MAX_EXCESS   10.0 /* e-folds */
 #define MAX_PLACE    1e6
-#define MAX_NAMES    100000
 #define LEAST_UNSEEN 1e-3 /* least distance of an unseen co-runner, standard deviations */
 
 static void type_place(const struct hes_gpu_type *g, double out[RANGE_TYPE_FEATURES])
@@ -467,155 +466,89 @@ bool range_has_clock(const struct training_range *s, const struct hes_gpu_type *
 	return at == s->n_types - 1 || (clock >= r->low && clock <= r->high);
 }
 
-static void put_range(struct model_writer *b, const struct limits *r)
+static void limits_io(struct model_io *io, struct limits *r)
 {
-	model_put_f64(b, r->low);
-	model_put_f64(b, r->high);
-}
-
-void range_put(struct model_writer *b, const struct training_range *s)
-{
-	model_put_u64(b, s->n_types, 4);
-	for (size_t i = 0; i < s->n_types; i++) {
-		model_put_text(b, s->types[i].name);
-		for (size_t k = 0; k < RANGE_AXES; k++)
-			put_range(b, &s->types[i].range[k]);
-		for (size_t k = 0; k < RANGE_TYPE_FEATURES; k++)
-			model_put_f64(b, s->types[i].place[k]);
-	}
-	model_put_u64(b, s->n_workloads, 4);
-	for (size_t i = 0; i < s->n_workloads; i++) {
-		model_put_text(b, s->workloads[i].name);
-		put_range(b, &s->workloads[i].batch_size);
-	}
-	for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
-		model_put_f64(b, s->spread[k]);
-	model_put_u64(b, s->n_tasks, 4);
-	for (size_t i = 0; i < s->n_tasks; i++)
-		for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
-			model_put_f64(b, s->tasks[i].place[k]);
-	for (size_t i = 0; i < (s->n_types - 1) * s->n_workloads; i++)
-		model_put_u64(b, s->pairs[i], 1);
-	model_put_u64(b, s->n_co_runner_names, 4);
-	for (size_t i = 0; i < s->n_co_runner_names; i++)
-		model_put_text(b, s->co_runner_names[i]);
-}
-
-static void get_range(struct model_reader *r, struct limits *out)
-{
-	out->low = model_get_within(r, 0, 1e9);
-	out->high = model_get_within(r, out->low, 1e9);
-}
-
-/* A count of things of @bytes at least, which limits what a wrong count can allocate. */
-static size_t get_count(struct model_reader *r, size_t least, size_t most, size_t bytes)
-{
-	uint32_t n = model_get_u32(r);
-
-	r->bad |= n < least || n > most || n > r->n / bytes;
-	return r->bad ? 0 : n;
+	model_io_f64(io, &r->low, 0, 1e9);
+	model_io_f64(io, &r->high, r->low, 1e9);
 }
 
 /* Names are sorted; the last type has none. */
-static void get_types(struct model_reader *r, struct training_range *s)
+static void types_io(struct model_io *io, struct training_range *s)
 {
-	for (size_t i = 0; i < s->n_types; i++) {
+	s->types = model_io_array(io, s->types, &s->n_types, sizeof(*s->types), 8);
+	model_io_check(io, s->n_types > 1);
+	for (size_t i = 0; i < s->n_types && !io->rc; i++) {
 		struct range_type *t = &s->types[i];
 
-		model_get_text(r, t->name, HES_NAME_MAX);
-		r->bad |= (t->name[0] == '\0') != (i + 1 == s->n_types);
-		r->bad |= i > 0 && t->name[0] && strcmp(t[-1].name, t->name) >= 0;
+		model_io_text(io, t->name, HES_NAME_MAX);
+		model_io_check(io, (t->name[0] == '\0') == (i + 1 == s->n_types) &&
+					   (!i || !t->name[0] || strcmp(t[-1].name, t->name) < 0));
 		for (size_t k = 0; k < RANGE_AXES; k++)
-			get_range(r, &t->range[k]);
+			limits_io(io, &t->range[k]);
 		for (size_t k = 0; k < RANGE_TYPE_FEATURES; k++)
-			t->place[k] = model_get_within(r, -100, 100);
+			model_io_f64(io, &t->place[k], -100, 100);
 	}
 }
 
-static void get_workloads(struct model_reader *r, struct training_range *s)
+static void workloads_io(struct model_io *io, struct training_range *s)
 {
-	for (size_t i = 0; i < s->n_workloads; i++) {
+	s->workloads = model_io_array(io, s->workloads, &s->n_workloads, sizeof(*s->workloads), 8);
+	model_io_check(io, s->n_workloads > 0);
+	for (size_t i = 0; i < s->n_workloads && !io->rc; i++) {
 		struct range_workload *w = &s->workloads[i];
 
-		model_get_text(r, w->name, HES_NAME_MAX);
-		r->bad |= !w->name[0] || (i > 0 && strcmp(w[-1].name, w->name) >= 0);
-		get_range(r, &w->batch_size);
+		model_io_text(io, w->name, HES_NAME_MAX);
+		model_io_check(io, w->name[0] && (!i || strcmp(w[-1].name, w->name) < 0));
+		limits_io(io, &w->batch_size);
 	}
 }
 
-static void get_tasks(struct model_reader *r, struct training_range *s)
+static void tasks_io(struct model_io *io, struct training_range *s)
 {
-	for (size_t i = 0; i < s->n_tasks; i++)
+	for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
+		model_io_f64(io, &s->spread[k], 1e-3, MAX_PLACE);
+	s->tasks = model_io_array(io, s->tasks, &s->n_tasks, sizeof(*s->tasks), 8);
+	model_io_check(io, s->n_tasks > 0 && s->n_tasks <= RANGE_MAX_TASKS);
+	for (size_t i = 0; i < s->n_tasks && !io->rc; i++)
 		for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
-			s->tasks[i].place[k] = model_get_within(r, -1e9, 1e9);
+			model_io_f64(io, &s->tasks[i].place[k], -1e9, 1e9);
 }
 
-static int get_pairs(struct model_reader *r, struct training_range *s)
+static void pairs_io(struct model_io *io, struct training_range *s)
 {
-	size_t n = r->bad ? 0 : (s->n_types - 1) * s->n_workloads;
+	size_t n = (s->n_types - 1) * s->n_workloads;
 
-	r->bad |= n > r->n;
-	s->pairs = calloc(r->bad ? 1 : n + 1, sizeof(*s->pairs));
-	if (!s->pairs)
-		return -ENOMEM;
-	for (size_t i = 0; i < n && !r->bad; i++) {
-		uint64_t sampled = model_get_u64(r, 1);
+	if (io->rc)
+		return;
+	s->pairs = model_io_array(io, s->pairs, &n, sizeof(*s->pairs), 1);
+	model_io_check(io, n == (s->n_types - 1) * s->n_workloads);
+	for (size_t i = 0; i < n && !io->rc; i++) {
+		uint64_t sampled = s->pairs[i];
 
-		r->bad |= sampled > 1;
+		model_io_u64(io, &sampled, 1);
+		model_io_check(io, sampled <= 1);
 		s->pairs[i] = sampled == 1;
 	}
-	return 0;
 }
 
-static int get_co_runner_names(struct model_reader *r, struct training_range *s)
+static void co_runner_names_io(struct model_io *io, struct training_range *s)
 {
-	s->n_co_runner_names = get_count(r, 0, MAX_NAMES, 2);
-	s->co_runner_names = calloc(s->n_co_runner_names + 1, sizeof(*s->co_runner_names));
-	if (!s->co_runner_names)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_co_runner_names; i++) {
-		model_get_text(r, s->co_runner_names[i], HES_NAME_MAX);
-		r->bad |= !s->co_runner_names[i][0] ||
-			  (i > 0 && strcmp(s->co_runner_names[i - 1], s->co_runner_names[i]) >= 0);
+	char(*v)[HES_NAME_MAX] = model_io_array(io, s->co_runner_names, &s->n_co_runner_names,
+						sizeof(*s->co_runner_names), 2);
+
+	s->co_runner_names = v;
+	for (size_t i = 0; i < s->n_co_runner_names && !io->rc; i++) {
+		model_io_text(io, v[i], HES_NAME_MAX);
+		model_io_check(io, v[i][0] && (!i || strcmp(v[i - 1], v[i]) < 0));
 	}
-	return 0;
 }
 
-static int get_support(struct model_reader *r, struct training_range *s)
+void range_io(struct model_io *io, struct training_range *s)
 {
-	s->n_types = get_count(r, 2, MAX_NAMES, 1);
-	s->types = calloc(s->n_types + 1, sizeof(*s->types));
-	if (!s->types)
-		return -ENOMEM;
-	get_types(r, s);
-	s->n_workloads = get_count(r, 1, MAX_NAMES, 1);
-	s->workloads = calloc(s->n_workloads + 1, sizeof(*s->workloads));
-	if (!s->workloads)
-		return -ENOMEM;
-	get_workloads(r, s);
-	for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
-		s->spread[k] = model_get_within(r, 1e-3, MAX_PLACE);
-	s->n_tasks = get_count(r, 1, RANGE_MAX_TASKS, 8 * RANGE_TASK_FEATURES);
-	s->tasks = calloc(s->n_tasks + 1, sizeof(*s->tasks));
-	if (!s->tasks)
-		return -ENOMEM;
-	get_tasks(r, s);
-	return get_pairs(r, s) ? -ENOMEM : get_co_runner_names(r, s);
-}
-
-int range_get(struct model_reader *r, struct training_range *out, struct hes_err *err)
-{
-	struct training_range s = { 0 };
-	int rc = get_support(r, &s);
-
-	if (rc)
-		hes_fail(err, rc, "%s: out of memory", r->path);
-	else if (r->bad)
-		rc = hes_fail(err, -EINVAL, "%s: what was sampled is missing or out of its range",
-			      r->path);
-	if (rc)
-		range_finish(&s);
-	else
-		*out = s;
-	return rc;
+	model_io_part(io, "what was sampled");
+	types_io(io, s);
+	workloads_io(io, s);
+	tasks_io(io, s);
+	pairs_io(io, s);
+	co_runner_names_io(io, s);
 }

@@ -10,7 +10,6 @@
 #define HES_PREDICT_RANGE_H
 
 #include "heshare/training_range.h"
-#include "trees/model_bytes.h"
 #include "predict/baseline/calibrate.h"
 
 /** The values of a setting. */
@@ -119,8 +118,7 @@ struct range_distance range_distance_of(const struct training_range *s, const st
 double range_unseen_distance(const struct training_range *s, const struct hes_gpu_type *g,
 			     const struct hes_profile *solo);
 
-void range_put(struct model_writer *b, const struct training_range *s);
-/** @return 0; -EINVAL unsound; -ENOMEM */
-int range_get(struct model_reader *r, struct training_range *out, struct hes_err *err);
+/** Write a training range, or read one. */
+void range_io(struct model_io *io, struct training_range *s);
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trees/boosting.h"
 #include "trees/sorted_rows.h"
-#include "trees/tree_fit.h"
 
 static uint32_t count_distinct(const float *x, const uint32_t *rows, uint32_t n)
 {

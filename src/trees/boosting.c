@@ -1,32 +1,33 @@
 /*
  * boosting.c - gradient boosting (Friedman, 2001 and 2002): each tree is fitted to the residuals of
- * those before it; see tree_fit.h.
+ * those before it; see boosting.h.
  *
  * A leaf adds the mean residual, shrunk a little for leaves of few rows.
  */
+#include "trees/boosting.h"
+
 #include <errno.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "trees/histogram_tree.h"
-#include "trees/tree_fit.h"
 
 #define ROWS_A_BIN 8 /* at least, when a feature has many values */
 #define FEW_BINS   64
 
 /* One output. */
 struct boost {
-	const struct hes_rows *rows;
-	const struct hes_regressor_options *o;
+	const struct training_rows *rows;
+	const struct boosting_options *o;
 	const struct bins *bins;
 	const double *y;
 	struct histogram_tree *tree;
 	struct hes_rng rng;
 	uint32_t *drawn; /* rows of a tree */
 	size_t n_drawn;
-	uint32_t *features; /* in the order of the last draw */
-	bool *in_tree;      /* of each row: it was drawn */
+	bool *in_tree; /* of each row: it was drawn */
 	double *residual;
 	struct fitted_tree *trees; /* the caller's, o->trees */
 	size_t n_trees;
@@ -43,18 +44,10 @@ static void draw_rows(struct hes_rng *rng, size_t rows, size_t n, uint32_t *out)
 			out[drawn++] = (uint32_t)i;
 }
 
-static size_t part_of(double fraction, size_t n, size_t least)
-{
-	size_t k = (size_t)llround(fraction * (double)n);
-
-	return k < least ? least : k;
-}
-
 static void boost_finish(struct boost *b)
 {
 	histogram_tree_destroy(b->tree);
 	free(b->drawn);
-	free(b->features);
 	free(b->in_tree);
 	free(b->residual);
 }
@@ -65,10 +58,9 @@ static int boost_init(struct boost *b)
 
 	b->tree = histogram_tree_create(b->bins, b->o, n);
 	b->drawn = malloc(n * sizeof(*b->drawn));
-	b->features = malloc(b->rows->n_features * sizeof(*b->features));
 	b->in_tree = malloc(n * sizeof(*b->in_tree));
 	b->residual = malloc(n * sizeof(*b->residual));
-	return b->tree && b->drawn && b->features && b->in_tree && b->residual ? 0 : -ENOMEM;
+	return b->tree && b->drawn && b->in_tree && b->residual ? 0 : -ENOMEM;
 }
 
 static void boost_start(struct boost *b)
@@ -84,21 +76,14 @@ static void boost_start(struct boost *b)
 	b->base = first + sum / (double)n;
 	for (size_t i = 0; i < n; i++)
 		b->residual[i] = b->y[i] - b->base;
-	for (uint32_t f = 0; f < b->rows->n_features; f++)
-		b->features[f] = f;
 }
 
-static void draw_tree(struct boost *b, size_t n_features)
+static void draw_tree(struct boost *b)
 {
-	b->n_drawn = part_of(b->o->row_fraction, b->rows->n, 2);
-	draw_rows(&b->rng, b->rows->n, b->n_drawn, b->drawn);
-	for (size_t k = 0; k < n_features && n_features < b->rows->n_features; k++) {
-		size_t pick = k + draw_below(&b->rng, (uint32_t)(b->rows->n_features - k));
-		uint32_t f = b->features[pick];
+	const size_t n = (size_t)llround(b->o->row_fraction * (double)b->rows->n);
 
-		b->features[pick] = b->features[k];
-		b->features[k] = f;
-	}
+	b->n_drawn = n < 2 ? 2 : n;
+	draw_rows(&b->rng, b->rows->n, b->n_drawn, b->drawn);
 	memset(b->in_tree, 0, b->rows->n * sizeof(*b->in_tree));
 	for (size_t i = 0; i < b->n_drawn; i++)
 		b->in_tree[b->drawn[i]] = true;
@@ -154,13 +139,11 @@ static int keep_tree(struct boost *b)
 
 static int add_trees(struct boost *b)
 {
-	size_t n_features = part_of(b->o->column_fraction, b->rows->n_features, 1);
 	int rc = 0;
 
 	while (!rc && b->n_trees < b->o->trees) {
-		draw_tree(b, n_features);
-		rc = histogram_tree_fit(b->tree, b->drawn, b->n_drawn, b->residual, b->features,
-					n_features, &b->rng);
+		draw_tree(b);
+		rc = histogram_tree_fit(b->tree, b->drawn, b->n_drawn, b->residual);
 		if (rc)
 			break;
 		apply_tree(b);
@@ -177,9 +160,9 @@ static uint32_t bins_for(size_t n_rows)
 	return bins < FEW_BINS ? FEW_BINS : bins < BINS_MAX ? (uint32_t)bins : BINS_MAX - 1;
 }
 
-static int boost_output(const struct hes_rows *rows, const struct hes_regressor_options *o,
+static int boost_output(const struct training_rows *rows, const struct boosting_options *o,
 			const struct bins *bins, size_t output, struct fitted_tree *trees,
-			size_t *n_trees, double *base)
+			double *base)
 {
 	struct hes_rng all;
 	struct boost b = {
@@ -197,18 +180,48 @@ static int boost_output(const struct hes_rows *rows, const struct hes_regressor_
 		boost_start(&b);
 		rc = add_trees(&b);
 	}
-	n_trees[output] = b.n_trees;
 	base[output] = b.base;
 	boost_finish(&b);
 	return rc;
 }
 
-int fit_boosting(const struct hes_rows *rows, const struct hes_regressor_options *o,
+int fit_threads(uint32_t threads, size_t jobs)
+{
+	size_t n = threads ? threads : (size_t)omp_get_max_threads();
+
+	if (n > jobs)
+		n = jobs;
+	return n ? (int)n : 1;
+}
+
+int join_trees(const struct training_rows *rows, const struct fitted_tree *trees, size_t each,
+	       struct ensemble *out)
+{
+	struct ensemble e = { .n_outputs = rows->n_outputs, .n_trees = rows->n_outputs * each };
+	size_t node = 0;
+
+	for (size_t t = 0; t < e.n_trees; t++)
+		e.n_nodes += trees[t].n;
+	e.trees = malloc((e.n_trees + 1) * sizeof(*e.trees));
+	e.nodes = malloc((e.n_nodes + 1) * sizeof(*e.nodes));
+	if (!e.trees || !e.nodes) {
+		ensemble_finish(&e);
+		return -ENOMEM;
+	}
+	for (size_t t = 0; t < e.n_trees; t++) {
+		e.trees[t] = (struct ensemble_tree){ node, trees[t].n, (uint32_t)(t / each) };
+		memcpy(e.nodes + node, trees[t].nodes, trees[t].n * sizeof(*trees[t].nodes));
+		node += trees[t].n;
+	}
+	*out = e;
+	return 0;
+}
+
+int boosting_fit(const struct training_rows *rows, const struct boosting_options *o,
 		 struct ensemble *out)
 {
 	struct fitted_tree *trees = calloc(rows->n_outputs * o->trees, sizeof(*trees));
-	size_t n_trees[HES_REGRESSOR_MAX_OUTPUTS];
-	double base[HES_REGRESSOR_MAX_OUTPUTS];
+	double base[ENSEMBLE_OUTPUTS];
 	struct bins bins = { 0 };
 	int rc = trees ? bins_init(&bins, rows->x, rows->n, rows->n_features, bins_for(rows->n))
 		       : -ENOMEM,
@@ -219,8 +232,8 @@ int fit_boosting(const struct hes_rows *rows, const struct hes_regressor_options
 	reduction(|                                                                              \
 		  : failed)
 		for (size_t i = 0; i < rows->n_outputs; i++)
-			failed |= boost_output(rows, o, &bins, i, trees, n_trees, base) != 0;
-		rc = failed ? -ENOMEM : join_trees(rows, trees, o->trees, n_trees, out);
+			failed |= boost_output(rows, o, &bins, i, trees, base) != 0;
+		rc = failed ? -ENOMEM : join_trees(rows, trees, o->trees, out);
 	}
 	if (!rc)
 		memcpy(out->base, base, rows->n_outputs * sizeof(*base));

@@ -1,17 +1,16 @@
 /*
- * ensemble.h - regression trees in one plain form: the fitters make it, files store it, evaluation
- * reads it.
+ * ensemble.h - regression trees: fitters make them, model files keep them, evaluation reads them.
  *
  * Children come after their parent and siblings are adjacent, so every path through a tree ends.
- * The prediction of an output is base[output] + scale[output] * the sum over its trees of the leaf
- * that a row reaches. Scale is 1 / trees for averages and 1 for boosting.
+ * The prediction of an output is its base + the sum over its trees of the leaf that a row reaches.
+ * Constant once made, so that any number of threads may share it.
  */
 #ifndef HES_TREES_ENSEMBLE_H
 #define HES_TREES_ENSEMBLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "trees/model_io.h"
+
+#define ENSEMBLE_OUTPUTS 16
 
 struct ensemble_node {
 	float value;   /* inner: a row goes left when its feature is <= value (may be infinite, not
@@ -29,9 +28,8 @@ struct ensemble_tree {
 };
 
 struct ensemble {
-	size_t n_features, n_outputs;
-	double *base;                /* [n_outputs] */
-	double *scale;               /* [n_outputs] */
+	size_t n_outputs; /* 0: not fitted */
+	double base[ENSEMBLE_OUTPUTS];
 	struct ensemble_tree *trees; /* by output, then in the order of fitting */
 	size_t n_trees;
 	struct ensemble_node *nodes;
@@ -40,7 +38,11 @@ struct ensemble {
 
 void ensemble_finish(struct ensemble *e);
 
-/** Evaluate every tree for one row, node by node. */
+/** Evaluate every tree for one row, node by node. No allocation. @param out  [n_outputs] */
 void ensemble_predict(const struct ensemble *e, const float *row, double *out);
+
+/** Write an ensemble, or read one of @outputs whose rows have @features values: every count and
+ * node is checked. */
+void ensemble_io(struct model_io *io, struct ensemble *e, size_t outputs, size_t features);
 
 #endif

@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trees/tree_fit.h"
-
-#define COUNT_BITS 24 /* HES_REGRESSOR_MAX_ROWS fits */
+#define COUNT_BITS 24 /* BOOSTING_MAX_ROWS fits */
 #define COUNT_MASK ((1 << COUNT_BITS) - 1)
 #define SUM_BITS   38 /* that all rows' gradients together may take */
 
@@ -25,15 +23,8 @@ struct split {
 	bool missing_left;
 };
 
-/* A feature that the tree may use. */
-struct slot {
-	uint32_t feature;
-	uint32_t first; /* its first bin */
-};
-
 struct leaf {
 	struct histogram_leaf at;
-	uint32_t depth;
 	int64_t *bins; /* NULL: it will not be split */
 	int64_t total; /* of all rows, in the form of a bin */
 	struct split split;
@@ -41,7 +32,7 @@ struct leaf {
 
 struct histogram_tree {
 	const struct bins *b;
-	const struct hes_regressor_options *o;
+	const struct boosting_options *o;
 	struct histogram_node *nodes;
 	uint32_t n_nodes;
 	struct leaf *leaves;
@@ -52,13 +43,10 @@ struct histogram_tree {
 	double *inverse; /* 1 / (number of rows + HISTOGRAM_RIDGE) */
 	int64_t **pool;  /* unused histograms */
 	size_t n_pool;
-	struct slot *slots; /* features of the tree, in the order of the last draw */
-	size_t n_features;
-	struct hes_rng *rng;
 };
 
-struct histogram_tree *histogram_tree_create(const struct bins *b,
-					     const struct hes_regressor_options *o, size_t rows)
+struct histogram_tree *histogram_tree_create(const struct bins *b, const struct boosting_options *o,
+					     size_t rows)
 {
 	struct histogram_tree *t = calloc(1, sizeof(*t));
 	size_t leaves = o->max_leaves;
@@ -76,10 +64,9 @@ struct histogram_tree *histogram_tree_create(const struct bins *b,
 		.packed = malloc(b->n_rows * sizeof(*t->packed)),
 		.inverse = malloc((rows + 1) * sizeof(*t->inverse)),
 		.pool = calloc(leaves + 1, sizeof(*t->pool)),
-		.slots = malloc(b->n_features * sizeof(*t->slots)),
 	};
 	if (!t->nodes || !t->leaves || !t->out || !t->rows || !t->spare || !t->packed ||
-	    !t->inverse || !t->pool || !t->slots) {
+	    !t->inverse || !t->pool) {
 		histogram_tree_destroy(t);
 		return NULL;
 	}
@@ -102,7 +89,6 @@ void histogram_tree_destroy(struct histogram_tree *t)
 	free(t->packed);
 	free(t->inverse);
 	free(t->pool);
-	free(t->slots);
 	free(t);
 }
 
@@ -120,17 +106,17 @@ static void return_histogram(struct histogram_tree *t, struct leaf *leaf)
 
 static void fill_histogram(const struct histogram_tree *t, const struct leaf *leaf)
 {
-	const struct slot *slots = t->slots;
-	size_t n = t->n_features, stride = t->b->n_features;
+	const struct bins_feature *features = t->b->features;
+	size_t n = t->b->n_features;
 	int64_t *bins = leaf->bins;
 
 	memset(bins, 0, t->b->n * sizeof(*bins));
 	for (uint32_t i = leaf->at.begin; i < leaf->at.end; i++) {
-		const uint8_t *codes = t->b->codes + t->rows[i] * stride;
+		const uint8_t *codes = t->b->codes + t->rows[i] * n;
 		int64_t packed = t->packed[t->rows[i]];
 
 		for (size_t k = 0; k < n; k++)
-			bins[slots[k].first + codes[slots[k].feature]] += packed;
+			bins[features[k].first + codes[k]] += packed;
 	}
 }
 
@@ -220,28 +206,17 @@ static void find_split(struct histogram_tree *t, struct leaf *leaf)
 {
 	uint32_t rows = count_of(leaf->total);
 	double sum = sum_of(leaf->total), unsplit = sum * sum * t->inverse[rows];
-	size_t tries =
-		t->o->features_per_split < t->n_features ? t->o->features_per_split : t->n_features;
 
 	leaf->split = (struct split){ .gain = unsplit };
-	for (size_t k = 0; k < tries; k++) {
-		size_t pick = tries == t->n_features
-				      ? k
-				      : k + draw_below(t->rng, (uint32_t)(t->n_features - k));
-		struct slot slot = t->slots[pick];
-
-		t->slots[pick] = t->slots[k];
-		t->slots[k] = slot;
-		scan_feature(t, leaf, slot.feature, &leaf->split);
-	}
+	for (uint32_t f = 0; f < t->b->n_features; f++)
+		scan_feature(t, leaf, f, &leaf->split);
 	leaf->split.gain -= unsplit;
 }
 
 static bool may_split(const struct histogram_tree *t, const struct leaf *leaf)
 {
 	return (leaf->at.end - leaf->at.begin) / 2 >= t->o->min_leaf &&
-	       leaf->at.end - leaf->at.begin >= 2 &&
-	       (!t->o->max_depth || leaf->depth < t->o->max_depth);
+	       leaf->at.end - leaf->at.begin >= 2;
 }
 
 static bool goes_left(const struct histogram_tree *t, size_t row, const struct histogram_node *n)
@@ -326,7 +301,6 @@ static int split_leaf(struct histogram_tree *t, struct leaf *leaf)
 	left.at.node = t->n_nodes++;
 	right.at.node = t->n_nodes++;
 	left.at.end = right.at.begin = partition_rows(t, leaf, n);
-	left.depth = right.depth = leaf->depth + 1;
 	left.split.gain = right.split.gain = 0;
 	if (left.at.end - left.at.begin <= right.at.end - right.at.begin)
 		left.bins = NULL;
@@ -383,17 +357,11 @@ static int start_root(struct histogram_tree *t, const uint32_t *rows, size_t n)
 }
 
 int histogram_tree_fit(struct histogram_tree *t, const uint32_t *rows, size_t n,
-		       const double *gradient, const uint32_t *features, size_t n_features,
-		       struct hes_rng *rng)
+		       const double *gradient)
 {
 	struct leaf *leaf;
 	int rc;
 
-	t->rng = rng;
-	t->n_features = n_features;
-	for (size_t k = 0; k < n_features; k++)
-		t->slots[k] =
-			(struct slot){ features[k], (uint32_t)t->b->features[features[k]].first };
 	pack(t, rows, n, gradient);
 	rc = start_root(t, rows, n);
 	while (!rc && t->n_leaves < t->o->max_leaves && (leaf = best_leaf(t)))

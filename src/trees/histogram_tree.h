@@ -8,10 +8,8 @@
 #ifndef HES_TREES_HISTOGRAM_TREE_H
 #define HES_TREES_HISTOGRAM_TREE_H
 
-#include "base/rng.h"
-#include "heshare/regressor.h"
 #include "trees/bins.h"
-#include "trees/ensemble.h"
+#include "trees/boosting.h"
 
 #define HISTOGRAM_RIDGE \
 	1.0 /* rows without gradient that each leaf is assumed to have besides its own */
@@ -31,20 +29,18 @@ struct histogram_leaf {
 struct histogram_tree;
 
 /** @param rows  of one tree at most */
-struct histogram_tree *histogram_tree_create(const struct bins *b,
-					     const struct hes_regressor_options *o, size_t rows);
+struct histogram_tree *histogram_tree_create(const struct bins *b, const struct boosting_options *o,
+					     size_t rows);
 void histogram_tree_destroy(struct histogram_tree *t);
 
 /**
  * Fit a tree; the caller sets the values of its leaves.
  * @param rows      n of them, to fit on
  * @param gradient  of every row of the bins
- * @param features  n_features of them, which may be used
  * @return 0 or -ENOMEM
  */
 int histogram_tree_fit(struct histogram_tree *t, const uint32_t *rows, size_t n,
-		       const double *gradient, const uint32_t *features, size_t n_features,
-		       struct hes_rng *rng);
+		       const double *gradient);
 
 struct histogram_node *histogram_tree_nodes(struct histogram_tree *t, uint32_t *n);
 const struct histogram_leaf *histogram_tree_leaves(const struct histogram_tree *t, size_t *n);

@@ -153,8 +153,6 @@ points() {
 	[[ "$output" == *"a was measured on a V100-SXM2-32 and not on a T4; on a machine with one, run: heshare profile a --batch 4 -- ./a.sh" ]]
 	run -1 heshare partition a b --points points.csv --clocks 900
 	[[ "$output" == *"a/4 was not measured alone at two shares or more on a V100-SXM2-32 at 900 MHz; run: heshare profile a --batch 4 --shares 10..100 --clocks 900 -- ./a.sh" ]]
-	run -1 heshare partition a b --points points.csv --method paper
-	[[ "$output" == *"at least 5 sets of them; 0 were measured on a V100-SXM2-32; heshare profile NAME --co-runners OTHER/BATCH -- COMMAND measures more" ]]
 	points a 8 V100-SXM2-32 1 40 ./a.sh
 	run -1 heshare partition a b --points points.csv
 	[[ "$output" == *"a was profiled at batch sizes 4, 8; write a/8" ]]

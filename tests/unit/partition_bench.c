@@ -95,14 +95,13 @@ void bench_truth(const struct partition_bench *b, const struct bench_job *jobs,
 	out->power_w = now.power_mw * 1e-3;
 }
 
-void bench_learn(struct partition_bench *b, const struct hes_partition_options *o)
+void bench_learn(struct partition_bench *b)
 {
-	static const struct hes_partition_options standard = { .trees = 50 };
 	struct hes_err err;
 
 	forget(b);
 	assert_int_equal(hes_share_profiles_from(&b->points, &b->c, &b->profiles, NULL), 0);
-	if (hes_partition_train(&b->points, &b->profiles, &b->g, 1, o ? o : &standard, &b->m, &err))
+	if (hes_partition_train(&b->points, &b->profiles, &b->g, 1, &b->m, &err))
 		fail_msg("%s", err.msg);
 }
 

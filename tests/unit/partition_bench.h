@@ -41,7 +41,7 @@ void bench_together(struct partition_bench *b, const struct bench_job *jobs, con
 void bench_truth(const struct partition_bench *b, const struct bench_job *jobs,
 		 const uint32_t *sm_pct, size_t n, struct hes_partition_estimate *out);
 /** Share profiles and a model from the points there are. */
-void bench_learn(struct partition_bench *b, const struct hes_partition_options *o);
+void bench_learn(struct partition_bench *b);
 const struct hes_share_profile *bench_profile(const struct partition_bench *b, struct bench_job j);
 
 #endif

@@ -19,7 +19,7 @@ struct set *set_create(size_t n, size_t n_outputs)
 	struct set *s = calloc(1, sizeof(*s));
 
 	assert_non_null(s);
-	s->rows = (struct hes_rows){ s->x, s->y, n, FEATURES, n_outputs, NULL, NULL };
+	s->rows = (struct training_rows){ s->x, s->y, n, FEATURES, n_outputs };
 	return s;
 }
 
@@ -45,17 +45,15 @@ void row_of(const struct set *s, size_t i, float *row)
 		row[f] = s->x[f * s->rows.n + i];
 }
 
-struct hes_regressor *fit(const struct set *s, const struct hes_regressor_options *o)
+struct ensemble fit(const struct set *s, const struct boosting_options *o)
 {
-	struct hes_regressor *r = NULL;
-	struct hes_err err = { 0 };
+	struct ensemble e;
 
-	if (hes_regressor_fit(&s->rows, o, &r, &err))
-		fail_msg("%s", err.msg);
-	return r;
+	assert_int_equal(boosting_fit(&s->rows, o, &e), 0);
+	return e;
 }
 
-double mae(const struct hes_regressor *r, const struct set *s)
+double mae(const struct ensemble *e, const struct set *s)
 {
 	double sum = 0;
 
@@ -64,7 +62,7 @@ double mae(const struct hes_regressor *r, const struct set *s)
 		double out[2];
 
 		row_of(s, i, row);
-		hes_regressor_predict(r, row, out);
+		ensemble_predict(e, row, out);
 		sum += fabs(out[0] - s->y[i]);
 	}
 	return sum / (double)s->rows.n;

@@ -5,7 +5,7 @@
 #ifndef HES_TESTS_ROWS_TO_LEARN_H
 #define HES_TESTS_ROWS_TO_LEARN_H
 
-#include "trees/regressor.h"
+#include "trees/boosting.h"
 
 #define FEATURES 4
 #define MOST     1200
@@ -14,7 +14,7 @@
 struct set {
 	float x[FEATURES * MOST];
 	double y[2 * MOST];
-	struct hes_rows rows;
+	struct training_rows rows;
 };
 
 /** No row is filled in; free() it. */
@@ -26,9 +26,9 @@ struct set *known_set(size_t n, uint64_t seed);
 void row_of(const struct set *s, size_t i, float *row);
 
 /** A test fails where this does. */
-struct hes_regressor *fit(const struct set *s, const struct hes_regressor_options *o);
+struct ensemble fit(const struct set *s, const struct boosting_options *o);
 /** Mean absolute error of the first output on the rows of a set. */
-double mae(const struct hes_regressor *r, const struct set *s);
+double mae(const struct ensemble *e, const struct set *s);
 
 static inline uint64_t hash_bytes(uint64_t h, const void *v, size_t n)
 {
@@ -40,9 +40,8 @@ static inline uint64_t hash_bytes(uint64_t h, const void *v, size_t n)
 }
 
 /* Of all that was learnt. */
-static inline uint64_t hash_of(const struct hes_regressor *r)
+static inline uint64_t hash_of(const struct ensemble *e)
 {
-	const struct ensemble *e = &r->ensemble;
 	uint64_t h = 0xcbf29ce484222325u;
 
 	for (size_t i = 0; i < e->n_nodes; i++) {

@@ -385,33 +385,45 @@ TEST(each_distance_widens_on_its_own_and_together)
 	}
 }
 
-/* Every number of an interval, and of what was sampled, made impossible in turn. */
+/* Every number of an interval made impossible in turn, and the end cut off. */
 TEST(impossible_numbers_of_a_file_are_refused)
 {
 	static const double bad[] = { NAN, INFINITY, -1, 1e300 };
 	struct interval_score v[9] = { 0 };
 	struct interval i = learn(v, 9), read;
-	struct model_writer b = { 0 };
+	struct model_io b = { .path = "x" }, r;
 
-	interval_put(&b, &i);
+	interval_io(&b, &i);
 	for (size_t at = 0; at < b.n; at += 8)
 		for (int k = 0; k < 4; k++) {
-			struct model_reader r = { "x", b.v, b.n, false };
 			unsigned char kept[8];
 
 			memcpy(kept, b.v + at, 8);
 			memcpy(b.v + at, &bad[k], 8);
-			interval_get(&r, &read);
-			assert_true(r.bad);
+			r = (struct model_io){ .reads = true, .v = b.v, .n = b.n };
+			interval_io(&r, &read);
+			assert_int_equal(r.rc, -EINVAL);
 			memcpy(b.v + at, kept, 8);
 		}
 	for (size_t n = 0; n <= b.n; n++) {
-		struct model_reader r = { "x", b.v, n, false };
-
-		interval_get(&r, &read);
-		assert_int_equal(r.bad, n < b.n);
+		r = (struct model_io){ .reads = true, .v = b.v, .n = n };
+		interval_io(&r, &read);
+		assert_int_equal(r.rc, n < b.n ? -EINVAL : 0);
 	}
 	free(b.v);
+}
+
+/* @return the rc of reading */
+static int read_range(struct model_io io, struct training_range *out, struct hes_err *err)
+{
+	*out = (struct training_range){ 0 };
+	io.reads = true;
+	range_io(&io, out);
+	if (io.rc) {
+		range_finish(out);
+		model_io_fail(&io, err);
+	}
+	return io.rc;
 }
 
 TEST(what_was_sampled_is_read_back_or_refused)
@@ -419,7 +431,7 @@ TEST(what_was_sampled_is_read_back_or_refused)
 	struct hes_gpu_type g = *lab.types[0];
 	struct observation seen[12];
 	struct training_range s, back;
-	struct model_writer b = { 0 };
+	struct model_io b = { .path = "x" }, cut;
 	struct hes_err err;
 
 	for (int i = 0; i < 12; i++) {
@@ -432,19 +444,17 @@ TEST(what_was_sampled_is_read_back_or_refused)
 						.co_runners = &from->co_runners };
 	}
 	assert_int_equal(range_fit(seen, 12, &s), 0);
-	range_put(&b, &s);
-	assert_int_equal(range_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err), 0);
+	range_io(&b, &s);
+	assert_int_equal(read_range(b, &back, &err), 0);
 	assert_int_equal(back.n_types, s.n_types);
 	assert_memory_equal(back.tasks, s.tasks, s.n_tasks * sizeof(*s.tasks));
 	range_finish(&back);
-	for (size_t n = 0; n < b.n; n += 5)
-		assert_int_equal(
-			range_get(&(struct model_reader){ "x", b.v, n, false }, &back, &err),
-			-EINVAL);
+	cut = b;
+	for (cut.n = 0; cut.n < b.n; cut.n += 5)
+		assert_int_equal(read_range(cut, &back, &err), -EINVAL);
 	memset(b.v + b.n - 8, 0xff, 8);
-	assert_int_equal(range_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err),
-			 -EINVAL);
-	assert_string_equal(err.msg, "x: what was sampled is missing or out of its range");
+	assert_int_equal(read_range(b, &back, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "what was sampled is missing or out of its range"));
 	range_finish(&s);
 	free(b.v);
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "partition/co_features.h"
+#include "partition/co_run.h"
 #include "partition_bench.h"
 #include "unit_test.h"
 
@@ -66,7 +66,6 @@ TEST(a_share_profile_comes_from_points_alone)
 	assert_near(out.v[0].at[0].rate, 1e6 / 7000, 1e-9); /* the later of two */
 	assert_near(out.v[0].alone_rate, 250, 1e-9);
 	assert_near(out.v[0].fixed_s, 3e-3, 1e-9);
-	assert_near(out.v[0].sensitivity, 4205.4 / 3168.75, 1e-3);
 	hes_share_profile_at(&out.v[0], 45, &at);
 	assert_near(at.power_w, 145, 1e-9);
 	assert_true(isnan(at.metric[HES_METRIC_SM]));
@@ -84,7 +83,7 @@ TEST(without_co_runs_the_closed_form_is_within_a_tenth)
 	double off = 0, power_off = 0, worst = 0;
 	size_t n = 0;
 
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	assert_int_equal(hes_partition_about(b.m, b.g)->sets, 0);
 	for (size_t i = 0; i < BENCH_JOBS; i++)
 		for (size_t k = 0; k < i; k++)
@@ -133,15 +132,12 @@ TEST(the_rate_of_a_job_alone_is_the_measured_one)
 	const uint32_t share = 40;
 
 	add_pairs(&b);
-	for (int method = HES_PARTITION_CORRECTED; method <= HES_PARTITION_PAPER; method++) {
-		bench_learn(&b, &(struct hes_partition_options){
-					.method = (enum hes_partition_method)method, .trees = 20 });
-		p = bench_profile(&b, bench_jobs[0]);
-		p->at[3].metric[HES_METRIC_DRAM] = 0.99;
-		hes_partition_predict(b.m, b.g, &p, 1, &share, &e);
-		assert_near(e.rate[0], p->at[3].rate, 1e-9);
-		assert_near(e.power_w, p->at[3].power_w, 1e-6);
-	}
+	bench_learn(&b);
+	p = bench_profile(&b, bench_jobs[0]);
+	p->at[3].metric[HES_METRIC_DRAM] = 0.99;
+	hes_partition_predict(b.m, b.g, &p, 1, &share, &e);
+	assert_near(e.rate[0], p->at[3].rate, 1e-9);
+	assert_near(e.power_w, p->at[3].power_w, 1e-6);
 	bench_close(&b);
 }
 
@@ -161,9 +157,7 @@ TEST(bandwidth_is_divided_between_jobs)
 	for (size_t i = 0; i < 3; i++)
 		v[i].dram_active = 1800 / v[i].iteration_us;
 	assert_int_equal(hes_share_profiles_from(&p, &b.c, &solo, NULL), 0);
-	assert_int_equal(hes_partition_train(&p, &solo, &b.g, 1,
-					     &(struct hes_partition_options){ 0 }, &b.m, NULL),
-			 0);
+	assert_int_equal(hes_partition_train(&p, &solo, &b.g, 1, &b.m, NULL), 0);
 	two[0] = two[1] = &solo.v[0];
 	hes_partition_predict(b.m, b.g, two, 2, shares, &e);
 	assert_near(e.rate[0], 250, 5);
@@ -201,10 +195,10 @@ TEST(jobs_never_seen_together_are_predicted_within_3_percent_with_trees_and_with
 	const struct hes_partition_info *info;
 	double rate[2], power[2];
 
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	errors_of(&b, &rate[0], &power[0]);
 	add_pairs(&b);
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	errors_of(&b, &rate[1], &power[1]);
 	print_message("pairs with a job in no training pair: throughput %.2f %% and power %.2f %% "
 		      "off, without trees %.2f and %.2f\n",
@@ -229,16 +223,14 @@ TEST(only_whole_co_runs_of_the_type_count)
 	for (size_t i = 0; i < b.points.n; i++)
 		if (b.points.v[i].co_runners[0] && i % 2)
 			strcpy(b.points.v[i].gpu_type, "T4");
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	assert_int_equal(hes_partition_about(b.m, b.g)->sets, 0); /* each set lacks a row */
 	for (size_t i = 0; i < b.points.n; i++)
 		strcpy(b.points.v[i].gpu_type, BENCH_TYPE);
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	types[0] = b.g;
 	types[1] = hes_gpu_type_find(&b.c, "T4", NULL);
-	assert_int_equal(hes_partition_train(&b.points, &b.profiles, types, 2,
-					     &(struct hes_partition_options){ 0 }, &m, NULL),
-			 0);
+	assert_int_equal(hes_partition_train(&b.points, &b.profiles, types, 2, &m, NULL), 0);
 	assert_int_equal(hes_partition_about(m, types[0])->sets, 21 * 5);
 	assert_int_equal(hes_partition_about(m, types[1])->sets, 0);
 	assert_false(hes_partition_about(m, types[1])->learnt);
@@ -284,10 +276,10 @@ TEST(intervals_hold_their_part_of_unseen_points)
 		bench_together(&b,
 			       (struct bench_job[]){ bench_jobs[1], bench_jobs[share / 10 + 1] },
 			       (uint32_t[]){ share, 100 - share }, 2, NOISE);
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	few = coverage_of(&b);
 	add_pairs(&b);
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	print_message("of 112 splits %.0f %% are in the interval, %.0f %% after six co-runs; "
 		      "stated: 90 %%\n",
 		      100 * coverage_of(&b), 100 * few);
@@ -304,7 +296,7 @@ TEST(a_few_co_runs_move_what_is_predicted_of_other_jobs)
 	const uint32_t shares[] = { 50, 50 };
 	struct hes_split before, after;
 
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	p[0] = bench_profile(&b, bench_jobs[0]);
 	p[1] = bench_profile(&b, bench_jobs[1]);
 	assert_int_equal(hes_partition_judge(b.m, b.g, p, 2, &goal, shares, &before, NULL), 0);
@@ -314,7 +306,7 @@ TEST(a_few_co_runs_move_what_is_predicted_of_other_jobs)
 	for (size_t i = 0; i < b.points.n; i++)
 		if (b.points.v[i].co_runners[0])
 			b.points.v[i].iteration_us *= 1.2;
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	assert_false(hes_partition_about(b.m, b.g)->learnt);
 	p[0] = bench_profile(&b, bench_jobs[0]);
 	p[1] = bench_profile(&b, bench_jobs[1]);
@@ -325,73 +317,6 @@ TEST(a_few_co_runs_move_what_is_predicted_of_other_jobs)
 	bench_close(&b);
 }
 
-TEST(a_model_depends_on_seed_and_data_alone)
-{
-	struct partition_bench b = bench_of_all(NOISE);
-	const struct hes_share_profile *p[2];
-	const uint32_t shares[] = { 30, 70 };
-	struct hes_partition_estimate e[2];
-
-	add_pairs(&b);
-	for (uint32_t threads = 1; threads <= 2; threads++) {
-		bench_learn(&b, &(struct hes_partition_options){
-					.trees = 20, .seed = 3, .threads = threads });
-		p[0] = bench_profile(&b, bench_jobs[1]);
-		p[1] = bench_profile(&b, bench_jobs[4]);
-		hes_partition_predict(b.m, b.g, p, 2, shares, &e[threads - 1]);
-	}
-	assert_memory_equal(e[0].rate, e[1].rate, 2 * sizeof(double));
-	assert_true(e[0].power_w == e[1].power_w);
-	bench_close(&b);
-}
-
-TEST(the_papers_method_learns_sums_and_needs_co_runs)
-{
-	const struct hes_partition_options o = { .method = HES_PARTITION_PAPER, .trees = 50 };
-	struct partition_bench b = bench_of_all(NOISE);
-	struct hes_partition_model *m = NULL;
-	const struct hes_share_profile *p[2];
-	const uint32_t shares[] = { 30, 70 };
-	struct hes_partition_estimate e, t;
-	struct hes_err err;
-
-	bench_learn(&b, NULL);
-	assert_int_equal(hes_partition_train(&b.points, &b.profiles, &b.g, 1, &o, &m, &err),
-			 -EINVAL);
-	assert_null(m);
-	assert_non_null(strstr(err.msg, "heshare profile NAME --co-runners OTHER"));
-	add_pairs(&b);
-	bench_learn(&b, &o);
-	p[0] = bench_profile(&b, bench_jobs[1]);
-	p[1] = bench_profile(&b, bench_jobs[4]);
-	hes_partition_predict(b.m, b.g, p, 2, shares, &e);
-	bench_truth(&b, (struct bench_job[]){ bench_jobs[1], bench_jobs[4] }, shares, 2, &t);
-	assert_near((e.rate[0] + e.rate[1]) / (t.rate[0] + t.rate[1]), 1, 0.1);
-	assert_near(e.power_w / t.power_w, 1, 0.1);
-	bench_close(&b);
-}
-
-/* Section 3.2 of the paper. */
-TEST(features_of_the_paper_are_sums_of_raw_metrics_and_means_of_percentages)
-{
-	struct co_run r = { .n = 2 };
-	float x[CO_PAPER_RATE];
-
-	for (size_t i = 0; i < 2; i++) {
-		r.job[i].sensitivity = 1 + (double)i;
-		r.job[i].alone.rate = 10 + 10 * (double)i;
-		for (size_t m = 0; m < HES_METRICS; m++)
-			r.job[i].alone.metric[m] = 0.1 * (double)(1 + m + 2 * i);
-	}
-	co_features_paper(&r, x);
-	assert_near(x[HES_METRIC_SM], 0.2, 1e-6);
-	assert_near(x[HES_METRIC_MEMORY_BUSY], 0.6, 1e-6);
-	assert_near(x[HES_METRIC_PCIE_TX], 1.4, 1e-6);
-	assert_near(x[HES_METRIC_PCIE_RX], 1.6, 1e-6);
-	assert_near(x[HES_METRICS], 3, 1e-6);
-	assert_near(x[HES_METRICS + 1], 30, 1e-6);
-}
-
 TEST(all_splits_of_two_jobs_are_searched)
 {
 	struct partition_bench b = bench_of_all(0);
@@ -399,7 +324,7 @@ TEST(all_splits_of_two_jobs_are_searched)
 	struct hes_partition_goal goal = { .objective = HES_PARTITION_NORMALIZED };
 	struct hes_splits s;
 
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	p[0] = bench_profile(&b, bench_jobs[0]);
 	p[1] = bench_profile(&b, bench_jobs[1]);
 	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, NULL), 0);
@@ -429,7 +354,7 @@ TEST(a_floor_is_kept_or_refused_with_the_possible_one)
 	struct hes_splits s = { .n = 77 };
 	struct hes_err err;
 
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	p[0] = bench_profile(&b, bench_jobs[0]);
 	p[1] = bench_profile(&b, bench_jobs[1]);
 	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, NULL), 0);
@@ -459,7 +384,7 @@ TEST(jobs_that_cannot_share_a_gpu_are_refused)
 	struct hes_splits s;
 	struct hes_err err;
 
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	big = *bench_profile(&b, bench_jobs[0]);
 	big.memory_mib = 20000;
 	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, &err), -ENOSPC);
@@ -509,7 +434,7 @@ TEST(the_search_for_three_and_four_jobs_finds_what_enumeration_finds)
 	size_t cases = 0;
 	struct hes_rng rng;
 
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	hes_rng_seed(&rng, 7);
 	for (int round = 0; round < 60; round++) {
 		const struct hes_share_profile *p[4];

@@ -20,7 +20,7 @@ struct fleet_bench {
 static void fleet_open(struct fleet_bench *f, size_t n, size_t gpus, uint32_t most)
 {
 	f->b = bench_of_all(NOISE);
-	bench_learn(&f->b, NULL);
+	bench_learn(&f->b);
 	f->fleet = (struct hes_fleet){ .gpus = calloc(gpus, sizeof(struct hes_gpu)), .n = gpus };
 	for (size_t i = 0; i < gpus; i++)
 		f->fleet.gpus[i].type = f->b.g;
@@ -328,16 +328,14 @@ TEST(throughput_alone_on_one_type_of_the_fleet_is_enough)
 	struct hes_partition_groups g;
 	struct hes_partition_model *m;
 
-	bench_learn(&b, NULL);
+	bench_learn(&b);
 	gpus[0].type = types[0] = b.g;
 	gpus[1].type = types[1] = hes_gpu_type_find(&b.c, "T4", NULL);
 	profiles[0] = bench_profile(&b, bench_jobs[1]);
 	small = *profiles[0];
 	small.alone_rate = NAN;
 	profiles[1] = &small;
-	assert_int_equal(hes_partition_train(&b.points, &b.profiles, types, 2,
-					     &(struct hes_partition_options){ 0 }, &m, NULL),
-			 0);
+	assert_int_equal(hes_partition_train(&b.points, &b.profiles, types, 2, &m, NULL), 0);
 	assert_int_equal(hes_partition_group(m, &p, &g, NULL), 0);
 	assert_int_equal(g.n, 2);
 	hes_partition_groups_free(&g);

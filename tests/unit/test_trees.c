@@ -1,5 +1,6 @@
-/* test_trees.c - what trees learn: best splits by definition, known functions, determinism.
- * test_fit.c has the rest. */
+/* test_trees.c - what boosted trees learn: best splits by definition, known functions, determinism;
+ * and their files: what is saved is loaded, what is forged is refused. */
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 
@@ -53,83 +54,55 @@ static double least_loss(const struct set *s, size_t min_leaf)
 	return least;
 }
 
-static void check_first_split(uint64_t seed, enum hes_regressor_kind kind, double slack)
+static const struct boosting_options standard = { .trees = 60,
+						  .seed = 5,
+						  .min_leaf = 5,
+						  .max_leaves = 8,
+						  .learning_rate = 0.15,
+						  .row_fraction = 1 };
+
+/* The ridge in the leaves may prefer another of two close cuts. */
+TEST(a_trees_first_split_is_the_best_of_all)
 {
-	struct hes_regressor_options o = { .kind = kind,
-					   .max_depth = 1,
-					   .threads = 1,
-					   .min_leaf = 1 + (uint32_t)(seed % 5),
-					   .trees = 1 };
-	struct set *s = noise(60, 12, seed % 3 ? 0.2 : 0, seed);
-	struct hes_regressor *r;
-	const struct ensemble_node *root;
-	double have, least = least_loss(s, o.min_leaf);
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct boosting_options o = standard;
+		struct set *s = noise(60, 12, seed % 3 ? 0.2 : 0, seed);
+		const struct ensemble_node *root;
+		struct ensemble e;
 
-	if (kind == HES_REGRESSOR_BOOSTING)
-		o.row_fraction = 1;
-	r = fit(s, &o);
-	root = r->ensemble.nodes;
-	assert_int_equal(r->ensemble.trees[0].n_nodes, 3);
-	have = loss_of_cut(s, root->feature, root->value, root->missing_left, o.min_leaf);
-	assert_true(have <= least * (1 + slack) + 1e-6);
-	hes_regressor_free(r);
-	free(s);
-}
-
-/* The ridge in boosting's leaves may prefer another of two close cuts. */
-TEST(a_boosted_trees_first_split_is_the_best_of_all)
-{
-	for (uint64_t seed = 1; seed <= 40; seed++)
-		check_first_split(seed, HES_REGRESSOR_BOOSTING, 0.01);
-}
-
-TEST(every_kind_learns_a_function)
-{
-	static const struct {
-		enum hes_regressor_kind kind;
-		double most; /* error on rows that were not learnt from; guessing the mean gives
-				about 17 */
-	} rows[] = {
-		{ HES_REGRESSOR_EXTRA_TREES, 1.5 },
-		{ HES_REGRESSOR_BOOSTING, 2.5 },
-	};
-	struct set *learn = known_set(1000, 1), *ask = known_set(500, 2);
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct hes_regressor_options o = { .kind = rows[i].kind, .trees = 60, .seed = 5 };
-		struct hes_regressor *r = fit(learn, &o);
-		double error = mae(r, ask);
-
-		if (!(error < rows[i].most))
-			fail_msg("kind %d: error %g", (int)o.kind, error);
-		hes_regressor_free(r);
+		o.trees = 1;
+		o.max_leaves = 2;
+		o.min_leaf = 1 + (uint32_t)(seed % 5);
+		e = fit(s, &o);
+		root = e.nodes;
+		assert_int_equal(e.trees[0].n_nodes, 3);
+		assert_true(loss_of_cut(s, root->feature, root->value, root->missing_left,
+					o.min_leaf) <= least_loss(s, o.min_leaf) * 1.01 + 1e-6);
+		ensemble_finish(&e);
+		free(s);
 	}
+}
+
+/* Guessing the mean gives an error of about 17. */
+TEST(a_function_is_learnt_by_each_output)
+{
+	struct set *learn = known_set(1000, 1), *ask = known_set(500, 2);
+	struct ensemble e = fit(learn, &standard);
+	double off = 0;
+
+	assert_true(mae(&e, ask) < 2.5);
+	for (size_t i = 0; i < ask->rows.n; i++) {
+		float row[FEATURES];
+		double out[2];
+
+		row_of(ask, i, row);
+		ensemble_predict(&e, row, out);
+		off += fabs(out[1] + 2 * out[0]) / (double)ask->rows.n;
+	}
+	assert_true(off < 4);
+	ensemble_finish(&e);
 	free(learn);
 	free(ask);
-}
-
-TEST(each_output_has_trees_of_its_own)
-{
-	struct set *s = known_set(400, 3);
-
-	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
-		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
-						   .trees = 40 };
-		struct hes_regressor *r = fit(s, &o);
-		double off = 0;
-
-		for (size_t i = 0; i < s->rows.n; i++) {
-			float row[FEATURES];
-			double out[2];
-
-			row_of(s, i, row);
-			hes_regressor_predict(r, row, out);
-			off += fabs(out[1] + 2 * out[0]) / (double)s->rows.n;
-		}
-		assert_true(off < 4);
-		hes_regressor_free(r);
-	}
-	free(s);
 }
 
 /* The target is 50 where the first feature is missing, else 10 or 90 by its size: neither side of a
@@ -137,113 +110,84 @@ TEST(each_output_has_trees_of_its_own)
 TEST(that_a_value_is_missing_is_learnt)
 {
 	struct set *s = noise(900, 20, 0.3, 9);
+	struct ensemble e;
 
 	for (size_t i = 0; i < s->rows.n; i++)
 		s->y[i] = isnan(s->x[i]) ? 50 : s->x[i] < 10 ? 10 : 90;
-	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
-		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
-						   .trees = 80 };
-		struct hes_regressor *r = fit(s, &o);
-
-		if (!(mae(r, s) < 1))
-			fail_msg("kind %d: error %g", kind, mae(r, s));
-		hes_regressor_free(r);
-	}
+	e = fit(s, &standard);
+	assert_true(mae(&e, s) < 1);
+	ensemble_finish(&e);
 	free(s);
 }
 
 TEST(features_that_are_missing_everywhere_or_never_vary_are_legal)
 {
 	struct set *s = known_set(100, 4);
+	struct ensemble e;
 
 	for (size_t i = 0; i < s->rows.n; i++) {
 		s->x[2 * s->rows.n + i] = NAN;
 		s->x[3 * s->rows.n + i] = 7;
 	}
-	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
-		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
-		struct hes_regressor *r = fit(s, &o);
-
-		assert_true(isfinite(mae(r, s)));
-		for (size_t i = 0; i < r->ensemble.n_nodes; i++)
-			assert_true(!r->ensemble.nodes[i].left || r->ensemble.nodes[i].feature < 2);
-		hes_regressor_free(r);
-	}
+	e = fit(s, &standard);
+	assert_true(isfinite(mae(&e, s)));
+	for (size_t i = 0; i < e.n_nodes; i++)
+		assert_true(!e.nodes[i].left || e.nodes[i].feature < 2);
+	ensemble_finish(&e);
 	free(s);
 }
 
-TEST(constant_targets_come_back_as_they_are)
+TEST(constant_targets_come_back_as_they_are_and_two_rows_are_enough)
 {
 	struct set *s = noise(50, 10, 0.1, 6);
+	float row[FEATURES] = { 1, NAN, 3, 4 };
+	struct ensemble e;
+	double out[2];
 
 	for (size_t i = 0; i < s->rows.n; i++) {
 		s->y[i] = 0.1;
 		s->y[s->rows.n + i] = -3;
 	}
-	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
-		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind };
-		struct hes_regressor *r = fit(s, &o);
-		float row[FEATURES] = { 1, NAN, 3, 4 };
-		double out[2];
-
-		hes_regressor_predict(r, row, out);
-		assert_true(fabs(out[0] - 0.1) < 1e-7);
-		assert_true(fabs(out[1] + 3) < 1e-7);
-		hes_regressor_free(r);
-	}
+	e = fit(s, &standard);
+	ensemble_predict(&e, row, out);
+	assert_true(fabs(out[0] - 0.1) < 1e-7);
+	assert_true(fabs(out[1] + 3) < 1e-7);
+	ensemble_finish(&e);
+	free(s);
+	s = noise(2, 100, 0, 21);
+	e = fit(s, &standard);
+	assert_true(isfinite(mae(&e, s)));
+	ensemble_finish(&e);
 	free(s);
 }
 
-/* With one tree a row is often its own nearest row; nothing is left over. */
-TEST(extra_trees_repeat_what_they_learnt)
+static uint64_t hash_with(const struct set *s, uint32_t threads, uint64_t seed)
 {
-	struct set *s = noise(300, 1000000, 0, 8);
-	struct hes_regressor_options o = { .kind = HES_REGRESSOR_EXTRA_TREES };
-	struct hes_regressor *r;
-
-	r = fit(s, &o);
-	assert_true(mae(r, s) < 1e-12);
-	hes_regressor_free(r);
-	free(s);
-}
-
-static uint64_t hash_with(const struct set *s, int kind, uint32_t threads, uint64_t seed)
-{
-	struct hes_regressor_options o = {
-		.kind = (enum hes_regressor_kind)kind,
-		.trees = 12,
-		.seed = seed,
-		.threads = threads,
-	};
-	struct hes_regressor *r;
+	struct boosting_options o = standard;
+	struct ensemble e;
 	uint64_t h;
 
-	if (kind == HES_REGRESSOR_EXTRA_TREES)
-		o.features_per_split = 3;
-	r = fit(s, &o);
-	h = hash_of(r);
-	hes_regressor_free(r);
+	o.trees = 12;
+	o.seed = seed;
+	o.threads = threads;
+	o.row_fraction = 0.7;
+	e = fit(s, &o);
+	h = hash_of(&e);
+	ensemble_finish(&e);
 	return h;
 }
 
-/* The values stand for every compiler and machine. */
-TEST(a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler)
+/* The value stands for every compiler and machine. */
+TEST(trees_are_the_same_with_1_2_and_5_threads_and_any_compiler)
 {
-	static const uint64_t golden[] = {
-		[HES_REGRESSOR_BOOSTING] = 0x113b68070f3a4988u,
-		[HES_REGRESSOR_EXTRA_TREES] = 0x8d98b77e95e4fd41u,
-	};
 	struct set *s = noise(400, 50, 0.1, 11);
+	uint64_t one = hash_with(s, 1, 7);
 
-	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
-		uint64_t one = hash_with(s, kind, 1, 7);
-
-		if (one != golden[kind])
-			fail_msg("kind %d: 0x%llx", kind, (unsigned long long)one);
-		assert_true(hash_with(s, kind, 2, 7) == one);
-		assert_true(hash_with(s, kind, 5, 7) == one);
-		assert_true(hash_with(s, kind, 1, 8) != one);
-	}
+	if (one != 0x113b68070f3a4988u)
+		fail_msg("0x%llx", (unsigned long long)one);
+	assert_true(hash_with(s, 2, 7) == one);
+	assert_true(hash_with(s, 5, 7) == one);
+	assert_true(hash_with(s, 1, 8) != one);
 	free(s);
 }
 
@@ -259,7 +203,7 @@ static void check_tree(const struct ensemble *e, const struct ensemble_tree *t, 
 			continue;
 		parents++;
 		assert_true(nodes[i].left > i && nodes[i].left + 1 < t->n_nodes);
-		assert_true(nodes[i].feature < e->n_features);
+		assert_true(nodes[i].feature < FEATURES);
 	}
 	assert_int_equal(t->n_nodes, 2 * parents + 1);
 	for (size_t r = 0; r < s->rows.n; r++) {
@@ -278,66 +222,165 @@ static void check_tree(const struct ensemble *e, const struct ensemble_tree *t, 
 	free(rows);
 }
 
-TEST(children_follow_their_parents_and_leaves_hold_enough_rows)
+TEST(children_follow_their_parents_and_leaves_keep_to_their_limits)
 {
 	struct set *s = noise(500, 40, 0.15, 12);
 
-	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++)
-		for (uint32_t min_leaf = 1; min_leaf <= 8; min_leaf += 7) {
-			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
-							   .trees = 9,
-							   .min_leaf = min_leaf };
-			struct hes_regressor *r;
-			const struct ensemble *e;
+	for (uint32_t min_leaf = 1; min_leaf <= 8; min_leaf += 7) {
+		struct boosting_options o = standard;
+		struct ensemble e;
 
-			if (kind == HES_REGRESSOR_BOOSTING)
-				o.row_fraction = 1;
-			r = fit(s, &o);
-			e = &r->ensemble;
-			for (size_t t = 0; t < e->n_trees; t++) {
-				assert_int_equal(e->trees[t].root,
-						 t ? e->trees[t - 1].root + e->trees[t - 1].n_nodes
-						   : 0);
-				assert_true(!t || e->trees[t].output >= e->trees[t - 1].output);
-				check_tree(e, &e->trees[t], min_leaf, s);
-			}
-			hes_regressor_free(r);
+		o.min_leaf = min_leaf;
+		o.max_leaves = 6;
+		e = fit(s, &o);
+		for (size_t t = 0; t < e.n_trees; t++) {
+			assert_int_equal(e.trees[t].root,
+					 t ? e.trees[t - 1].root + e.trees[t - 1].n_nodes : 0);
+			assert_int_equal(e.trees[t].n_nodes, 11);
+			assert_int_equal(e.trees[t].output, t / o.trees);
+			check_tree(&e, &e.trees[t], min_leaf, s);
 		}
-	free(s);
-}
-
-static uint32_t depth_of(const struct ensemble_node *nodes, uint32_t at)
-{
-	uint32_t left, right;
-
-	if (!nodes[at].left)
-		return 0;
-	left = depth_of(nodes, nodes[at].left);
-	right = depth_of(nodes, nodes[at].left + 1);
-	return 1 + (left > right ? left : right);
-}
-
-TEST(depth_and_leaves_keep_to_their_limits)
-{
-	struct set *s = noise(500, 40, 0.15, 13);
-
-	for (int kind = 0; kind <= HES_REGRESSOR_EXTRA_TREES; kind++) {
-		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
-						   .trees = 5,
-						   .max_depth = 4,
-						   .max_leaves =
-							   kind == HES_REGRESSOR_BOOSTING ? 6 : 0 };
-		struct hes_regressor *r = fit(s, &o);
-
-		for (size_t t = 0; t < r->ensemble.n_trees; t++) {
-			assert_true(depth_of(r->ensemble.nodes + r->ensemble.trees[t].root, 0) <=
-				    4);
-			if (kind == HES_REGRESSOR_BOOSTING)
-				assert_int_equal(r->ensemble.trees[t].n_nodes, 11);
-		}
-		hes_regressor_free(r);
+		ensemble_finish(&e);
 	}
 	free(s);
+}
+
+static struct model_io written(struct ensemble *e)
+{
+	struct model_io io = { .path = "memory" };
+
+	ensemble_io(&io, e, e->n_outputs, FEATURES);
+	assert_int_equal(io.rc, 0);
+	return io;
+}
+
+/* @return the rc of reading; what was read answers with finite numbers, and is freed */
+static int read_back(struct model_io io)
+{
+	struct ensemble e = { .n_outputs = 0 };
+	double out[2];
+
+	io.reads = true;
+	ensemble_io(&io, &e, 2, FEATURES);
+	if (!io.rc) {
+		ensemble_predict(&e, (float[FEATURES]){ 1, NAN, -1, 9 }, out);
+		assert_true(isfinite(out[0]) && isfinite(out[1]));
+	}
+	ensemble_finish(&e);
+	return io.rc;
+}
+
+static struct ensemble small_ensemble(void)
+{
+	struct boosting_options o = standard;
+	struct set *s = noise(60, 40, 0.15, 12);
+	struct ensemble e;
+
+	o.trees = 2;
+	o.max_leaves = 4;
+	e = fit(s, &o);
+	free(s);
+	return e;
+}
+
+TEST(trees_come_back_from_a_file)
+{
+	struct ensemble e = small_ensemble(), back = { .n_outputs = 0 };
+	struct model_io io = written(&e), again;
+	uint64_t hash = hash_of(&e);
+
+	again = io;
+	again.reads = true;
+	ensemble_io(&again, &back, 2, FEATURES);
+	assert_int_equal(again.rc, 0);
+	assert_int_equal(again.at, io.n);
+	assert_true(hash_of(&back) == hash);
+	ensemble_finish(&back);
+	free(io.v);
+	e.n_trees = e.n_nodes = 0;
+	io = written(&e);
+	assert_int_equal(read_back(io), 0);
+	free(io.v);
+	ensemble_finish(&e);
+}
+
+/* A file with the right checksum is a model that answers, or it is refused. */
+TEST(no_forged_byte_leads_an_evaluation_astray)
+{
+	static const unsigned char flips[] = { 0x01, 0x80, 0xff };
+	struct ensemble e = small_ensemble();
+	struct model_io io = written(&e), cut = io;
+	size_t taken = 0;
+
+	for (cut.n = 0; cut.n < io.n; cut.n++)
+		assert_int_equal(read_back(cut), -EINVAL);
+	for (size_t i = 0; i < io.n; i++)
+		for (size_t k = 0; k < sizeof(flips); k++) {
+			int rc;
+
+			io.v[i] ^= flips[k];
+			rc = read_back(io);
+			assert_true(rc == 0 || rc == -EINVAL);
+			taken += rc == 0;
+			io.v[i] ^= flips[k];
+		}
+	assert_true(taken > 0);
+	free(io.v);
+	ensemble_finish(&e);
+}
+
+/* Ways to make trees unsound. */
+static void unsound(struct ensemble *e, int way)
+{
+	struct ensemble_node *root = e->nodes, *last = &root[e->trees[0].n_nodes - 1];
+
+	switch (way) {
+	case 0:
+		root[root[0].left].left = 1;
+		root[root[0].left + 1].left = 1;
+		break; /* a child before its parent */
+	case 1:
+		root[0].left = e->trees[0].n_nodes - 1;
+		break; /* the right child outside */
+	case 2:
+		root[0].left = UINT32_MAX;
+		break;
+	case 3:
+		root[0].feature = FEATURES;
+		break;
+	case 4:
+		root[0].value = NAN;
+		break;
+	case 5:
+		last->value = INFINITY;
+		break; /* a leaf */
+	case 6:
+		e->trees[0].output = 1;
+		break; /* trees out of order */
+	case 7:
+		e->trees[3].output = 2;
+		break; /* of two outputs */
+	case 10:
+		e->base[0] = INFINITY;
+		break;
+	}
+}
+
+TEST(every_unsound_part_is_refused_though_the_checksum_is_right)
+{
+	for (int way = 0; way <= 10; way++) {
+		struct ensemble e = small_ensemble();
+		struct model_io io = { .path = "memory" };
+
+		unsound(&e, way);
+		ensemble_io(&io, &e, 2, FEATURES);
+		/* The nodes of the first tree, behind two bases, a count and its output. */
+		if (way == 8 || way == 9)
+			memset(io.v + 16 + 4 + 4, way == 8 ? 0 : 0xff, 4);
+		assert_int_equal(read_back(io), -EINVAL);
+		free(io.v);
+		ensemble_finish(&e);
+	}
 }
 
 int main(void)

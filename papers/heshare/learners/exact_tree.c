@@ -13,6 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A node that may be split: a range of rows. */
+struct open_node {
+	uint32_t node;
+	uint32_t begin, end;
+	uint32_t depth;
+};
+
+/* Memory to build one tree in. */
+struct tree_builder {
+	struct ensemble_node *nodes;
+	uint32_t n_nodes;
+	struct open_node *stack; /* nodes that may be split */
+	size_t n_stack;
+	uint32_t *features; /* in the order of the last draw */
+	uint32_t *spare;    /* [rows] */
+};
+
 struct exact_work {
 	struct tree_builder b;
 	uint32_t *order; /* of the rows that count: n_used per feature */
@@ -26,7 +43,7 @@ struct tree {
 	const struct exact_rows *r;
 	const double *y;
 	const uint32_t *count;
-	const struct hes_regressor_options *o;
+	const struct tree_options *o;
 	struct hes_rng *rng;
 	struct exact_work *w;
 };
@@ -48,7 +65,45 @@ struct column {
 	uint32_t n_present, n;
 };
 
-int exact_rows_init(struct exact_rows *r, const struct hes_rows *rows)
+static int builder_init(struct tree_builder *b, size_t n_rows, size_t n_features)
+{
+	*b = (struct tree_builder){
+		.nodes = malloc(2 * n_rows * sizeof(*b->nodes)),
+		.stack = malloc(n_rows * sizeof(*b->stack)),
+		.features = malloc(n_features * sizeof(*b->features)),
+		.spare = malloc((n_rows + 1) * sizeof(*b->spare)),
+	};
+	return b->nodes && b->stack && b->features && b->spare ? 0 : -ENOMEM;
+}
+
+static void builder_finish(struct tree_builder *b)
+{
+	free(b->nodes);
+	free(b->stack);
+	free(b->features);
+	free(b->spare);
+}
+
+static void builder_start(struct tree_builder *b, size_t n_features)
+{
+	for (uint32_t f = 0; f < n_features; f++)
+		b->features[f] = f;
+	b->n_nodes = 1;
+	b->n_stack = 0;
+}
+
+static int builder_take(const struct tree_builder *b, struct fitted_tree *out)
+{
+	struct ensemble_node *nodes = malloc(b->n_nodes * sizeof(*nodes));
+
+	if (!nodes)
+		return -ENOMEM;
+	memcpy(nodes, b->nodes, b->n_nodes * sizeof(*nodes));
+	*out = (struct fitted_tree){ nodes, b->n_nodes };
+	return 0;
+}
+
+int exact_rows_init(struct exact_rows *r, const struct training_rows *rows)
 {
 	struct exact_rows made = { .x = rows->x, .n = rows->n, .n_features = rows->n_features };
 
@@ -158,6 +213,30 @@ static void try_feature(const struct tree *t, uint32_t node_weight, const struct
 			 c->n_present - least, best);
 }
 
+/* One cut at random between the least and the greatest value. */
+static void try_random_cut(const struct tree *t, uint32_t node_weight, const struct column *c,
+			   struct split *best)
+{
+	const float low = c->x[c->rows[0]], high = c->x[c->rows[c->n_present - 1]];
+	const uint32_t missing = c->n - c->n_present, least = t->o->min_leaf;
+	float at = low + (float)hes_rng_unit(t->rng) * (high - low);
+	uint32_t row = 0;
+
+	at = at < high || low == high ? at : low;
+	while (row + 1 < c->n_present && c->x[c->rows[row + 1]] <= at)
+		row++;
+	for (uint32_t lead = 0; lead <= missing; lead += missing ? missing : 1) {
+		const uint32_t n_left = row + 1 + lead;
+		const double before = best->gain;
+
+		if (n_left < least || n_left >= c->n || c->n - n_left < least)
+			continue;
+		try_cuts(t, node_weight, c, lead, row, row + 1, best);
+		if (best->gain > before && row + 1 < c->n_present)
+			best->cut = at;
+	}
+}
+
 static struct column column_of(const struct tree *t, const struct open_node *at, uint32_t feature)
 {
 	struct column c = {
@@ -197,7 +276,10 @@ static struct split find_split(const struct tree *t, const struct open_node *at,
 		if (is_constant(&c))
 			continue;
 		tried++;
-		try_feature(t, node_weight, &c, &best);
+		if (t->o->random_cuts)
+			try_random_cut(t, node_weight, &c, &best);
+		else
+			try_feature(t, node_weight, &c, &best);
 		if (c.n == 2) /* there is only one way to split two rows */
 			break;
 	}
@@ -333,7 +415,7 @@ static void select_rows(const struct exact_rows *r, const uint32_t *count, struc
 }
 
 int exact_tree_fit(const struct exact_rows *r, const double *y, const uint32_t *count,
-		   const struct hes_regressor_options *o, struct hes_rng *rng, struct exact_work *w,
+		   const struct tree_options *o, struct hes_rng *rng, struct exact_work *w,
 		   struct fitted_tree *out)
 {
 	const struct tree t = { .r = r, .y = y, .count = count, .o = o, .rng = rng, .w = w };

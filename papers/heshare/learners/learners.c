@@ -21,14 +21,14 @@
 #include "predict/accuracy.h"
 #include "usage.h"
 
-#define MAX_COLUMNS (HES_REGRESSOR_MAX_FEATURES + HES_REGRESSOR_MAX_OUTPUTS)
+#define MAX_COLUMNS (PAPER_MAX_FEATURES + ENSEMBLE_OUTPUTS)
 #define PASSES      5
 #define CALLS       1000 /* predictions of one row in a pass */
 
 struct options {
 	const char *target, *ignore, *test, *output, *model;
 	uint64_t trees, seed, threads, features, min_leaf, max_depth, leaves;
-	double learning_rate, row_pct, column_pct, validate_pct;
+	double learning_rate, row_pct, validate_pct;
 };
 
 /* By enum paper_learner. */
@@ -53,7 +53,7 @@ static const struct opt options[] = {
 	  .def = "rf", .choices = models,
 	  .help = "learner" },
 	{ .name = "trees", .kind = OPT_U64, .offset = AT(trees), .arg = "N", .def = "0",
-	  .max = HES_REGRESSOR_MAX_TREES,
+	  .max = 10000,
 	  .help = "trees per target; 0: the learner's default, as for all below" },
 	{ .name = "seed", .kind = OPT_U64, .offset = AT(seed), .arg = "S", .def = "1",
 	  .max = 0x1p64,
@@ -62,7 +62,7 @@ static const struct opt options[] = {
 	  .max = 1024,
 	  .help = "0: one per processor" },
 	{ .name = "features", .kind = OPT_U64, .offset = AT(features), .arg = "N", .def = "0",
-	  .max = HES_REGRESSOR_MAX_FEATURES, .help = "features per split" },
+	  .max = PAPER_MAX_FEATURES, .help = "features per split" },
 	{ .name = "min-leaf", .kind = OPT_U64, .offset = AT(min_leaf), .arg = "N", .def = "0",
 	  .max = 1e6,
 	  .help = "rows in a leaf at least" },
@@ -78,9 +78,6 @@ static const struct opt options[] = {
 	{ .name = "row-part", .kind = OPT_DOUBLE, .offset = AT(row_pct), .arg = "PCT", .def = "0",
 	  .max = 100,
 	  .help = "gbdt: rows per tree, %" },
-	{ .name = "column-part", .kind = OPT_DOUBLE, .offset = AT(column_pct), .arg = "PCT",
-	  .def = "0", .max = 100,
-	  .help = "gbdt: features per tree, %" },
 	{ 0 }
 };
 /* clang-format on */
@@ -159,12 +156,11 @@ static int choose_columns(struct job *j, struct hes_err *err)
 	size_t n = j->table.n_columns;
 
 	if (n > MAX_COLUMNS || n <= j->targets.n || j->targets.n < 1 ||
-	    j->targets.n > HES_REGRESSOR_MAX_OUTPUTS)
+	    j->targets.n > ENSEMBLE_OUTPUTS)
 		return hes_fail(err, -EINVAL,
 				"%zu columns, %zu of them targets: from 1 to %d features and from "
 				"1 to %d targets",
-				n, j->targets.n, HES_REGRESSOR_MAX_FEATURES,
-				HES_REGRESSOR_MAX_OUTPUTS);
+				n, j->targets.n, PAPER_MAX_FEATURES, ENSEMBLE_OUTPUTS);
 	for (size_t i = 0; i < n; i++)
 		if (!has_name(&j->targets, j->table.names[i]))
 			j->at[j->n_features++] = i;
@@ -249,28 +245,25 @@ static int split(struct job *j, struct hes_err *err)
 static int fit(struct job *j, struct hes_err *err)
 {
 	const struct options *o = j->o;
-	const struct hes_rows rows = {
+	const struct training_rows rows = {
 		.x = j->fit.x,
 		.y = j->fit.y,
 		.n = j->fit.n,
 		.n_features = j->n_features,
 		.n_outputs = j->targets.n,
-		.feature_names = j->columns,
-		.output_names = j->columns + j->n_features,
 	};
 	const struct paper_setting how = { (enum paper_learner)choice(models, o->model),
 					   {
 						   .trees = (uint32_t)o->trees,
 						   .seed = o->seed,
 						   .threads = (uint32_t)o->threads,
-						   .features_per_split = (uint32_t)o->features,
 						   .min_leaf = (uint32_t)o->min_leaf,
-						   .max_depth = (uint32_t)o->max_depth,
 						   .max_leaves = (uint32_t)o->leaves,
 						   .learning_rate = o->learning_rate,
 						   .row_fraction = o->row_pct / 100,
-						   .column_fraction = o->column_pct / 100,
-					   } };
+					   },
+					   (uint32_t)o->features,
+					   (uint32_t)o->max_depth };
 	double start = clock_s(CLOCK_MONOTONIC), start_cpu = clock_s(CLOCK_PROCESS_CPUTIME_ID);
 	int rc = paper_regressor_fit(&rows, &how, &j->r, err);
 
@@ -281,7 +274,7 @@ static int fit(struct job *j, struct hes_err *err)
 
 static int predict(struct job *j, struct hes_err *err)
 {
-	double out[HES_REGRESSOR_MAX_OUTPUTS];
+	double out[ENSEMBLE_OUTPUTS];
 
 	j->predicted = calloc(j->test.n * j->targets.n + 1, sizeof(*j->predicted));
 	if (!j->predicted)
@@ -327,7 +320,7 @@ static json_t *percent(double part)
 
 static void print(const struct job *j)
 {
-	const size_t n_nodes = j->r.trees ? hes_regressor_about(j->r.trees)->n_nodes : 0;
+	const size_t n_nodes = j->r.trees.n_nodes;
 	json_t *targets = json_object(), *doc;
 
 	for (size_t k = 0; k < j->targets.n && j->test.n; k++) {

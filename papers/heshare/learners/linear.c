@@ -11,7 +11,7 @@
 #define LEAST 1e-7 /* part of a column's norm that earlier columns must leave */
 
 struct linear {
-	const struct hes_rows *rows;
+	const struct training_rows *rows;
 	size_t n, k;   /* rows, features */
 	double *means; /* the caller's */
 	double *q;     /* k orthonormal columns of n; 0 for one that adds nothing */
@@ -97,7 +97,7 @@ static void fit_output(struct linear *l, const double *y, double *weights)
 	weights[l->k] = constant;
 }
 
-int linear_fit(const struct hes_rows *rows, double *weights, double *means)
+int linear_fit(const struct training_rows *rows, double *weights, double *means)
 {
 	struct linear l = { .rows = rows, .n = rows->n, .k = rows->n_features, .means = means };
 	int rc = -ENOMEM;

@@ -4,7 +4,7 @@
 #ifndef PAPERS_HESHARE_LINEAR_H
 #define PAPERS_HESHARE_LINEAR_H
 
-#include "heshare/regressor.h"
+#include "trees/boosting.h"
 
 /**
  * Columns that do not vary, or that other columns determine, get the slope 0.
@@ -12,6 +12,6 @@
  * @param means    of each feature
  * @return 0 or -ENOMEM
  */
-int linear_fit(const struct hes_rows *rows, double *weights, double *means);
+int linear_fit(const struct training_rows *rows, double *weights, double *means);
 
 #endif

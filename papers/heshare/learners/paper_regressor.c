@@ -10,13 +10,17 @@
 
 #include "exact_tree.h"
 #include "linear.h"
-#include "trees/regressor.h"
 
 #define FOREST_TREES 100
 
-/* A random forest, or a single tree, while it is fitted. */
+/* Of boosting: rows of a leaf of a tree, within bounds. */
+#define ROWS_PER_LEAF 100
+#define FEW_LEAVES    8
+#define MANY_LEAVES   31
+
+/* A random forest, extra trees or a single tree, while it is fitted. */
 struct forest {
-	const struct hes_rows *rows;
+	const struct training_rows *rows;
 	const struct paper_setting *s;
 	struct exact_rows exact;
 	size_t n_trees;
@@ -37,12 +41,14 @@ static int forest_fit_tree(const struct forest *f, size_t index, struct exact_wo
 {
 	struct hes_rng rng = hes_rng_fork(&f->rng, index);
 	const double *y = f->rows->y + index / f->s->o.trees * f->rows->n;
+	const struct tree_options o = { f->s->features_per_split, f->s->o.min_leaf, f->s->max_depth,
+					f->s->learner == PAPER_EXTRA_TREES };
 
 	for (size_t i = 0; i < f->rows->n; i++)
 		count[i] = 1;
 	if (f->s->learner == PAPER_FOREST)
 		draw_bootstrap(&rng, count, f->rows->n);
-	return exact_tree_fit(&f->exact, y, count, &f->s->o, &rng, w, &f->trees[index]);
+	return exact_tree_fit(&f->exact, y, count, &o, &rng, w, &f->trees[index]);
 }
 
 static int forest_fit_trees(const struct forest *f)
@@ -65,11 +71,10 @@ static int forest_fit_trees(const struct forest *f)
 	return failed ? -ENOMEM : 0;
 }
 
-static int fit_forest(const struct hes_rows *rows, const struct paper_setting *s,
+static int fit_forest(const struct training_rows *rows, const struct paper_setting *s,
 		      struct ensemble *out)
 {
 	struct forest f = { .rows = rows, .s = s, .n_trees = rows->n_outputs * s->o.trees };
-	size_t count[HES_REGRESSOR_MAX_OUTPUTS];
 	int rc = -ENOMEM;
 
 	hes_rng_seed(&f.rng, s->o.seed);
@@ -78,12 +83,8 @@ static int fit_forest(const struct hes_rows *rows, const struct paper_setting *s
 		rc = exact_rows_init(&f.exact, rows);
 	if (!rc)
 		rc = forest_fit_trees(&f);
-	for (size_t o = 0; o < rows->n_outputs; o++)
-		count[o] = s->o.trees;
 	if (!rc)
-		rc = join_trees(rows, f.trees, s->o.trees, count, out);
-	for (size_t o = 0; !rc && o < rows->n_outputs; o++)
-		out->scale[o] = 1.0 / s->o.trees;
+		rc = join_trees(rows, f.trees, s->o.trees, out);
 	for (size_t i = 0; i < f.n_trees && f.trees; i++)
 		free(f.trees[i].nodes);
 	free(f.trees);
@@ -91,75 +92,55 @@ static int fit_forest(const struct hes_rows *rows, const struct paper_setting *s
 	return rc;
 }
 
-/* With the defaults of a forest. */
-static struct paper_setting forest_setting(const struct hes_rows *rows,
+/* With the learner's defaults. */
+static struct paper_setting setting_settle(const struct training_rows *rows,
 					   const struct paper_setting *given)
 {
+	const uint32_t leaves =
+		(uint32_t)fmin(fmax((double)(rows->n / ROWS_PER_LEAF), FEW_LEAVES), MANY_LEAVES);
 	struct paper_setting s = *given;
 
 	s.o.trees = s.learner == PAPER_TREE ? 1 : s.o.trees ? s.o.trees : FOREST_TREES;
-	s.o.min_leaf = s.o.min_leaf ? s.o.min_leaf : 1;
-	s.o.features_per_split =
-		s.o.features_per_split ? s.o.features_per_split : (uint32_t)rows->n_features;
+	s.o.min_leaf = s.o.min_leaf ? s.o.min_leaf : s.learner == PAPER_BOOSTING ? 5 : 1;
+	s.o.max_leaves = s.o.max_leaves ? s.o.max_leaves : leaves;
+	s.o.learning_rate = s.o.learning_rate > 0 ? s.o.learning_rate : 0.15;
+	s.o.row_fraction = s.o.row_fraction > 0 ? s.o.row_fraction : 0.7;
+	s.features_per_split =
+		s.features_per_split ? s.features_per_split : (uint32_t)rows->n_features;
 	return s;
 }
 
-static int fit_exact(const struct hes_rows *rows, struct paper_regressor *r)
-{
-	r->trees = calloc(1, sizeof(*r->trees));
-	if (!r->trees || fit_forest(rows, &r->setting, &r->trees->ensemble))
-		return -ENOMEM;
-	r->trees->about = (struct hes_regressor_info){ .options = r->setting.o,
-						       .rows = rows->n,
-						       .n_features = rows->n_features,
-						       .n_outputs = rows->n_outputs };
-	regressor_ready(r->trees);
-	return 0;
-}
-
-static int fit_line(const struct hes_rows *rows, struct paper_regressor *r)
+static int fit_line(const struct training_rows *rows, struct paper_regressor *r)
 {
 	r->weights = malloc((rows->n_features + 1) * rows->n_outputs * sizeof(*r->weights));
 	r->means = malloc(rows->n_features * sizeof(*r->means));
 	return r->weights && r->means ? linear_fit(rows, r->weights, r->means) : -ENOMEM;
 }
 
-static int fit_shipped(const struct hes_rows *rows, struct paper_regressor *r, struct hes_err *err)
-{
-	struct hes_regressor_options *o = &r->setting.o;
-	int rc;
-
-	o->kind = r->setting.learner == PAPER_BOOSTING ? HES_REGRESSOR_BOOSTING
-						       : HES_REGRESSOR_EXTRA_TREES;
-	rc = hes_regressor_fit(rows, o, &r->trees, err);
-	if (!rc)
-		*o = hes_regressor_about(r->trees)->options;
-	return rc;
-}
-
-int paper_regressor_fit(const struct hes_rows *rows, const struct paper_setting *setting,
+int paper_regressor_fit(const struct training_rows *rows, const struct paper_setting *setting,
 			struct paper_regressor *out, struct hes_err *err)
 {
-	struct paper_regressor r = { *setting, .n_features = rows->n_features,
+	struct paper_regressor r = { .setting = setting_settle(rows, setting),
+				     .scale = 1,
+				     .n_features = rows->n_features,
 				     .n_outputs = rows->n_outputs };
-	int rc = fit_check_rows(rows, err);
+	int rc;
 
-	if (rc)
-		return rc;
-	if (setting->learner == PAPER_EXTRA_TREES || setting->learner == PAPER_BOOSTING) {
-		rc = fit_shipped(rows, &r, err);
-	} else {
-		r.setting = forest_setting(rows, setting);
-		rc = setting->learner == PAPER_LINEAR ? fit_line(rows, &r) : fit_exact(rows, &r);
-		if (rc)
-			hes_fail(err, rc, "out of memory for %zu rows of %zu features", rows->n,
-				 rows->n_features);
-	}
-	if (rc)
-		paper_regressor_free(&r);
+	if (setting->learner == PAPER_LINEAR)
+		rc = fit_line(rows, &r);
+	else if (setting->learner == PAPER_BOOSTING)
+		rc = boosting_fit(rows, &r.setting.o, &r.trees);
 	else
-		*out = r;
-	return rc;
+		rc = fit_forest(rows, &r.setting, &r.trees);
+	if (rc) {
+		paper_regressor_free(&r);
+		return hes_fail(err, rc, "out of memory for %zu rows of %zu features", rows->n,
+				rows->n_features);
+	}
+	if (setting->learner != PAPER_BOOSTING)
+		r.scale = 1.0 / r.setting.o.trees;
+	*out = r;
+	return 0;
 }
 
 static void predict_line(const struct paper_regressor *r, const float *row, double *out)
@@ -178,16 +159,19 @@ static void predict_line(const struct paper_regressor *r, const float *row, doub
 
 void paper_regressor_predict(const struct paper_regressor *r, const float *row, double *out)
 {
-	if (r->trees)
-		hes_regressor_predict(r->trees, row, out);
-	else
+	if (!r->trees.n_outputs) {
 		predict_line(r, row, out);
+		return;
+	}
+	ensemble_predict(&r->trees, row, out);
+	for (size_t o = 0; o < r->n_outputs; o++)
+		out[o] *= r->scale;
 }
 
 void paper_regressor_free(struct paper_regressor *r)
 {
-	hes_regressor_free(r->trees);
+	ensemble_finish(&r->trees);
 	free(r->weights);
 	free(r->means);
-	*r = (struct paper_regressor){ .trees = NULL };
+	*r = (struct paper_regressor){ .weights = NULL };
 }

@@ -123,13 +123,14 @@ TEST(a_forest_and_a_tree_learn_the_same_everywhere)
 	for (size_t i = 0; i < 2; i++)
 		for (uint32_t threads = 1; threads <= 3; threads += 2) {
 			struct paper_setting setting = {
-				golden[i].learner, { .trees = 12, .seed = 7, .threads = threads }
+				.learner = golden[i].learner,
+				.o = { .trees = 12, .seed = 7, .threads = threads }
 			};
 			struct paper_regressor r;
 
-			setting.o.features_per_split = golden[i].learner == PAPER_FOREST ? 3 : 0;
+			setting.features_per_split = golden[i].learner == PAPER_FOREST ? 3 : 0;
 			r = fit_paper(s, &setting);
-			assert_true(hash_of(r.trees) == golden[i].hash);
+			assert_true(hash_of(&r.trees) == golden[i].hash);
 			paper_regressor_free(&r);
 		}
 	free(s);

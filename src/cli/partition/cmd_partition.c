@@ -17,13 +17,11 @@
 
 struct partition_opts {
 	struct partition_request q;
-	const char *objective, *plot, *method, *logs;
+	const char *objective, *plot, *logs;
 	double for_s;
 	bool all, json, run;
 	int n_jobs; /* operands before "--"; -1: there is no "--" */
 };
-
-static const char *const methods[] = { "corrected", "paper", NULL };
 
 #define AT(member) .offset = offsetof(struct partition_opts, member)
 
@@ -80,9 +78,7 @@ static const struct opt partition_opts[] = {
 	{ .name = "seed", .with = "jobs", .letter = 's', .kind = OPT_U64, AT(q.seed), .arg = "S",
 	  .def = "1", .max = 0x1p64, .help = "with --jobs: seed of the search" },
 	{ .heading = "predictions",
-	  .name = "method", .kind = OPT_CHOICE, AT(method), .arg = "HOW", .def = "corrected",
-	  .choices = methods, .help = "how to predict throughput and power; see above" },
-	{ .name = "store", .without = "points,modelled", .kind = OPT_FILE, AT(q.from.store), .arg = "FILE",
+	  .name = "store", .without = "points,modelled", .kind = OPT_FILE, AT(q.from.store), .arg = "FILE",
 	  .help = "store with measured points; without it " CLI_STORE_PLACE },
 	{ .name = "points", .without = "modelled", .kind = OPT_FILE, AT(q.from.points),
 	  .arg = "FILE",
@@ -242,7 +238,6 @@ static int run_partition(const struct call *call, struct hes_err *err)
 		return opt_usage(err, wrong);
 	o->q.from.app = cli_app();
 	o->q.from.progress = cli_progress;
-	o->q.method = (enum hes_partition_method)word_index(o->method, methods);
 	o->q.objective = o->objective ? (enum hes_partition_objective)word_index(
 						o->objective, hes_partition_objectives)
 			 : o->q.jobs ? HES_PARTITION_ENERGY
@@ -280,9 +275,6 @@ const struct command cmd_partition = {
 		"on the whole GPU, summed. energy: the harmonic mean of these parts, so that no "
 		"job is starved for another. sum: the sum of iterations a second, as in the paper; "
 		"it favours a job with short iterations.\n\n"
-		"Methods. corrected: a closed form for each job, corrected by extra trees where "
-		"jobs were measured together. paper: extra trees on the nine features of Han et "
-		"al.; it needs jobs measured together.\n\n"
 		"--run carries the best split out on a GPU of this machine, with MPS, shares and "
 		"clock. Where the jobs are to take turns, it runs nothing unless --split names a "
 		"split. It prints for each job its iterations, speed and joules next to the "

@@ -26,7 +26,7 @@ static const struct opt train_opts[] = {
 	  .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = AT(q.out), .arg = "FILE",
 	  .written = true, .help = "write the predictor to this file" },
 	{ .name = "trees", .kind = OPT_U64, .offset = AT(q.trees), .arg = "N", .def = "0",
-	  .max = HES_REGRESSOR_MAX_TREES, .help = "trees per output; 0: the default" },
+	  .max = HES_TRAIN_MAX_TREES, .help = "trees per output; 0: the default" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(q.seed), .arg = "S",
 	  .def = "1", .max = 0x1p64, .help = "seed of the trees and of the samples held back" },
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = AT(q.threads), .arg = "T",

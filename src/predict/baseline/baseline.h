@@ -2,7 +2,7 @@
  * baseline.h - time and power of a query as a closed form: a roofline of share, clock, memory and
  * host.
  *
- * Its constants are fitted to samples (calibrate.h); a regressor learns the residual
+ * Its constants are fitted to samples (calibrate.h); boosted trees learn the residual
  * (docs/predictor.md).
  */
 #ifndef HES_PREDICT_BASELINE_H

@@ -134,64 +134,28 @@ struct constants constants_of(const struct constants_table *t, const char *type,
 	return constants_at(t, constants_type(t, type), constants_workload(t, workload));
 }
 
-static void put_values(struct model_writer *b, const double *v, size_t n)
+static void values_io(struct model_io *io, double *v, const struct prior *priors, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		model_put_f64(b, v[i]);
+		model_io_f64(io, &v[i], priors[i].min, priors[i].max);
 }
 
-void constants_put(struct model_writer *b, const struct constants_table *t)
+void constants_io(struct model_io *io, struct constants_table *t)
 {
-	model_put_u64(b, t->n_types, 4);
-	model_put_u64(b, t->n_workloads, 4);
-	put_values(b, t->shared, SHARED_CONSTANTS);
-	for (size_t i = 0; i < t->n_types; i++) {
-		model_put_text(b, t->types[i].name);
-		put_values(b, t->types[i].v, TYPE_CONSTANTS);
+	model_io_part(io, "a constant");
+	t->types = model_io_array(io, t->types, &t->n_types, sizeof(*t->types), TYPE_CONSTANTS);
+	t->workloads = model_io_array(io, t->workloads, &t->n_workloads, sizeof(*t->workloads),
+				      WORKLOAD_CONSTANTS);
+	model_io_check(io, t->n_types && t->n_workloads);
+	values_io(io, t->shared, shared_priors, SHARED_CONSTANTS);
+	for (size_t i = 0; i < t->n_types && !io->rc; i++) {
+		model_io_text(io, t->types[i].name, HES_NAME_MAX);
+		values_io(io, t->types[i].v, type_priors, TYPE_CONSTANTS);
 	}
-	for (size_t i = 0; i < t->n_workloads; i++) {
-		model_put_text(b, t->workloads[i].name);
-		put_values(b, t->workloads[i].v, WORKLOAD_CONSTANTS);
+	for (size_t i = 0; i < t->n_workloads && !io->rc; i++) {
+		model_io_text(io, t->workloads[i].name, HES_NAME_MAX);
+		values_io(io, t->workloads[i].v, workload_priors, WORKLOAD_CONSTANTS);
 	}
-}
-
-static void get_values(struct model_reader *r, double *v, const struct prior *priors, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		v[i] = model_get_f64(r);
-		r->bad |= !(v[i] >= priors[i].min && v[i] <= priors[i].max);
-	}
-}
-
-int constants_get(struct model_reader *r, struct constants_table *out, struct hes_err *err)
-{
-	size_t n_types = model_get_u32(r), n_workloads = model_get_u32(r);
-	struct constants_table t;
-
-	if (r->bad || n_types < 1 || n_types > CONSTANTS_MAX_TYPES + 1 || n_workloads < 1 ||
-	    n_workloads > CONSTANTS_MAX_WORKLOADS + 1)
-		return hes_fail(
-			err, -EINVAL,
-			"%s: constants of %zu types and %zu workloads; at most %d and %d are kept",
-			r->path, n_types, n_workloads, CONSTANTS_MAX_TYPES + 1,
-			CONSTANTS_MAX_WORKLOADS + 1);
-	if (constants_init(&t, n_types, n_workloads))
-		return hes_fail(err, -ENOMEM, "%s: out of memory", r->path);
-	get_values(r, t.shared, shared_priors, SHARED_CONSTANTS);
-	for (size_t i = 0; i < n_types; i++) {
-		model_get_text(r, t.types[i].name, HES_NAME_MAX);
-		get_values(r, t.types[i].v, type_priors, TYPE_CONSTANTS);
-	}
-	for (size_t i = 0; i < n_workloads; i++) {
-		model_get_text(r, t.workloads[i].name, HES_NAME_MAX);
-		get_values(r, t.workloads[i].v, workload_priors, WORKLOAD_CONSTANTS);
-	}
-	if (r->bad) {
-		constants_finish(&t);
-		return hes_fail(err, -EINVAL, "%s: a constant is missing or out of its range",
-				r->path);
-	}
-	constants_settle(&t);
-	*out = t;
-	return 0;
+	if (io->reads && !io->rc)
+		constants_settle(t);
 }

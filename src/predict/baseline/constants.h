@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "predict/baseline/baseline.h"
-#include "trees/model_bytes.h"
+#include "trees/model_io.h"
 
 #define CONSTANTS_MAX_TYPES     32
 #define CONSTANTS_MAX_WORKLOADS 100
@@ -66,8 +66,7 @@ struct constants constants_at(const struct constants_table *t, size_t type, size
 struct constants constants_of(const struct constants_table *t, const char *type,
 			      const char *workload);
 
-void constants_put(struct model_writer *b, const struct constants_table *t);
-/** The result is settled. @return 0; -EINVAL unsound; -ENOMEM */
-int constants_get(struct model_reader *r, struct constants_table *out, struct hes_err *err);
+/** Write constants, or read them settled. */
+void constants_io(struct model_io *io, struct constants_table *t);
 
 #endif
