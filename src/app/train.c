@@ -28,7 +28,7 @@
 static void features_header(FILE *f)
 {
 	for (size_t i = 0; i < FEATURE_COUNT; i++)
-		fprintf(f, "%s,", features[i].name);
+		fprintf(f, "%s,", feature_names[i]);
 	fputs("time_us,power_w,baseline_time_us,baseline_power_w\n", f);
 }
 

@@ -166,7 +166,7 @@ TEST(each_measured_feature_is_the_number_that_its_name_says)
 	features_fill(&q, row);
 	for (size_t i = 0; i < N(want); i++)
 		if (row[i] < want[i] || row[i] > want[i])
-			fail_msg("%s: %g instead of %g", features[i].name, (double)row[i],
+			fail_msg("%s: %g instead of %g", feature_names[i], (double)row[i],
 				 (double)want[i]);
 }
 
