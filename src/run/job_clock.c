@@ -42,14 +42,32 @@ static bool job_has_window(struct run_learner *l, struct run_task *t, int64_t no
 	       (!isnan(t->progress.seconds) || w->seconds >= BY_LOOKS_S);
 }
 
+/* What a window at a clock costs at most. */
+static double try_cost_s(const struct run_learner *l, const struct hes_gpu_type *type, uint32_t mhz)
+{
+	return WINDOW_S * (fmin((double)type->clock_default_mhz / mhz, l->prefer->slowest) - 1);
+}
+
+void run_learn_clock_over(struct run_learner *l, struct run_task *t)
+{
+	struct learn_cost cost = { .joules = NAN };
+
+	if (!t->clock.trying_mhz)
+		return;
+	cost.seconds = try_cost_s(l, t->gpu->planned->type, t->clock.trying_mhz);
+	learn_pay(&l->account, LEARN_OF_CLOCK, &cost);
+	t->clock.trying_mhz = 0;
+}
+
 /* The job has co-runners, or its GPU holds no clock: back to what was planned. */
-static void job_clock_leave(struct run_gpu *g)
+static void job_clock_leave(struct run_learner *l, struct run_gpu *g)
 {
 	for (uint32_t i = 0; i < g->n_running; i++) {
 		struct run_task *t = g->running[i];
 
 		if (!t->clock.on)
 			continue;
+		run_learn_clock_over(l, t);
 		t->place->clock_mhz = t->clock.planned_mhz;
 		t->clock.on = false;
 		run_observe_closely(t, false);
@@ -87,12 +105,6 @@ static struct learn_alone clocks_default(const struct learn_clocks *c)
 
 	return (struct learn_alone){ .rate = first->iterations / first->seconds,
 				     .power_w = first->joules / first->seconds };
-}
-
-/* What a window at a clock costs at most. */
-static double try_cost_s(const struct run_learner *l, const struct hes_gpu_type *type, uint32_t mhz)
-{
-	return WINDOW_S * (fmin((double)type->clock_default_mhz / mhz, l->prefer->slowest) - 1);
 }
 
 static void tell_settled(struct run_learner *l, const struct learn_clocks *c,
@@ -138,8 +150,9 @@ static void job_clock_choose(struct run_learner *l, struct learn_clocks *c, stru
 	bool over;
 	uint32_t mhz = learn_clocks_next(c, type, l->prefer, &over);
 
-	if (over && !t->clock.settled && c->n > 1)
+	if (over && !t->clock.reported && c->n > 1)
 		tell_settled(l, c, t, mhz);
+	t->clock.reported |= over;
 	t->clock.settled |= over;
 	if (!over && c->n) {
 		run_learner_work(l);
@@ -167,7 +180,7 @@ static struct learn_clocks *job_clocks(struct run_learner *l, struct run_gpu *g,
 	if (kind < 0 || l->kinds[kind].measured)
 		return NULL;
 	if (!gpu_holds_clocks(g)) {
-		job_clock_leave(g);
+		job_clock_leave(l, g);
 		return NULL;
 	}
 	/* It has to be measured as a whole, at one clock. */
@@ -200,7 +213,7 @@ void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now)
 	struct learn_window w;
 
 	if (!job_may_try(l, g)) {
-		job_clock_leave(g);
+		job_clock_leave(l, g);
 		return;
 	}
 	c = job_clocks(l, g, now);

@@ -18,6 +18,7 @@
 #define DRAIN_US  2000000  /* what a held job has launched before ends by then */
 #define ALONE_US  60000000 /* longest wait for a member's own rate, or for one that shows none */
 #define ALONE_S   10       /* a member alone */
+#define OWN_S     13       /* what that may cost: until the others are held and their work ends */
 #define INVITE_S  2.5      /* what a set without evidence may cost */
 
 static uint32_t set_kinds(struct run_learner *l, const struct run_gpu *g,
@@ -49,9 +50,30 @@ static bool set_shows_work(const struct run_gpu *g, int64_t now)
 	return true;
 }
 
+/* The others stand still meanwhile: all of it is an experiment. @param w  NULL: it was given up */
+static void set_pay_alone(struct run_learner *l, struct run_gpu *g, const struct learn_window *w,
+			  int64_t now)
+{
+	const struct run_segment *seg = &g->energy.now;
+	const bool is_there = g->n_running == 1 && g->running[0] == g->set.alone;
+	struct learn_cost cost = { .seconds = (double)(now - g->set.held_us) * 1e-6 };
+
+	if (!g->set.held_us)
+		return;
+	g->set.held_us = 0;
+	if (w)
+		cost.joules = cost.seconds * w->joules / w->seconds;
+	else if (is_there && seg->has_energy && seg->seconds > 0)
+		cost.joules = cost.seconds * seg->energy_j / seg->seconds;
+	if (w && g->set.alone->progress.known)
+		cost.iterations = w->members[0].rate * w->seconds;
+	run_learner_pay(l, LEARN_OF_NEWCOMER, &cost, g);
+}
+
 static void set_leave(struct run_job_sets *s, struct run_gpu *g, enum run_set_state state,
 		      const char *why)
 {
+	set_pay_alone(s->learner, g, NULL, run_now_us(s->learner->log->clock));
 	run_release_all(s->holder, g, why);
 	g->set.state = state;
 }
@@ -113,7 +135,6 @@ static bool set_saw_alone(struct run_job_sets *s, struct run_gpu *g, struct run_
 static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
 	struct run_task *t = g->set.alone;
-	struct learn_cost cost = { 0 };
 	struct learn_clocks *c;
 	struct learn_window w;
 	int64_t from_us;
@@ -128,14 +149,14 @@ static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		set_hold_others(s, g, t);
 		return;
 	}
+	g->set.held_us = g->set.held_us ? g->set.held_us : now;
 	if (!set_has_drained(s, g, t, now, &from_us) || !set_saw_alone(s, g, t, from_us, &w))
 		return;
 	w.clock_mhz = hes_gpu_type_clock(g->planned->type, w.clock_mhz);
 	c = run_learner_clocks(s->learner, t);
 	if (c)
 		learn_clocks_saw(c, &w);
-	cost.iterations = t->progress.known ? w.members[0].rate * w.seconds : 0;
-	run_learner_pay(s->learner, LEARN_OF_NEWCOMER, &cost, g);
+	set_pay_alone(s->learner, g, &w, now);
 	g->set.state = RUN_SET_NEW;
 	run_release_all(s->holder, g, "the other was measured");
 }
@@ -332,6 +353,12 @@ static void set_clock(struct run_job_sets *s, struct run_gpu *g)
 			hes_gpu_type_is_unlocked(type, common) ? RUN_UNLOCKED : common;
 }
 
+static bool set_may(struct run_learner *l, double cost_s)
+{
+	run_learner_work(l);
+	return learn_may(&l->account, cost_s);
+}
+
 static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
 	uint32_t at;
@@ -348,8 +375,10 @@ static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		set_separate(s, g);
 		return;
 	}
-	g->set.from_us = now;
 	at = set_next_alone(s, g);
+	if (at < g->set.n && !set_may(s->learner, OWN_S))
+		return;
+	g->set.from_us = now;
 	g->set.state = at == g->set.n ? RUN_SET_WATCHED : RUN_SET_ALONE;
 	if (at == g->set.n) {
 		set_clock(s, g);
@@ -392,16 +421,13 @@ static void set_invite(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	    !set_shows_work(g, now) || n != run_gpu_started(g) ||
 	    (n == 1 && !run_learner_own(s->learner, g->running[0], &own)))
 		return;
-	run_learner_work(l);
 	for (size_t i = g->queue.over; i < g->queue.n; i++) {
 		struct run_place *p = &g->queue.v[i];
 		long kind;
 
 		if (p->state != RUN_WAITING)
 			continue;
-		kind = task_may_join(g, p) && learn_may(&l->account, INVITE_S)
-			       ? run_learner_kind(l, p->task)
-			       : -1;
+		kind = task_may_join(g, p) ? run_learner_kind(l, p->task) : -1;
 		if (kind < 0)
 			return;
 		kinds[n] = (uint32_t)kind;
@@ -409,6 +435,8 @@ static void set_invite(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		if (learn_is_refused(&l->refusals, 0, kinds, n + 1) ||
 		    learn_is_refused(&l->measured, 0, kinds, n + 1))
 			continue;
+		if (!set_may(l, INVITE_S + (l->kinds[kind].clocks.n ? 0 : OWN_S)))
+			return;
 		p->invited = g->set.invited = true;
 		return;
 	}
@@ -457,7 +485,7 @@ void run_learn_set(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	if (g->lost)
 		return;
 	if (changed && (!floor || g->set.state == RUN_SET_ALONE))
-		run_release_all(s->holder, g, "its co-runners have changed");
+		set_leave(s, g, g->set.state, "its co-runners have changed");
 	if (!floor && (!s->learner->prefer || !q->replan || q->waiting_stay)) {
 		g->set.state = RUN_SET_NONE;
 		return;

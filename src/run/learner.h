@@ -90,5 +90,7 @@ struct hes_run_learning run_learner_sum(const struct run_learner *l);
  * budget. It stays at the best one. Where clocks cannot be set, nothing happens.
  */
 void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now);
+/** A job has ended, or has co-runners now: a clock that was being tried is paid for. */
+void run_learn_clock_over(struct run_learner *l, struct run_task *t);
 
 #endif

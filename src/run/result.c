@@ -212,6 +212,7 @@ void run_finish(struct run_results *rs)
 		if (task_state(rs->tasks->ended[i]) != TASK_JUDGED)
 			continue;
 		run_decide(rs->judge, rs->tasks->ended[i]);
+		run_learn_clock_over(rs->learner, rs->tasks->ended[i]);
 		judged++;
 	}
 	if (rs->log->paused || !judged)

@@ -19,7 +19,7 @@ struct run_results {
 	const struct run_observer *observer;
 	struct run_judge *judge;
 	struct run_replans *replans; /* hear of tasks that are over */
-	const struct run_learner *learner;
+	struct run_learner *learner;
 };
 
 /** Judge the tasks that have ended and write the results down. */

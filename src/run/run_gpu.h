@@ -116,6 +116,7 @@ struct run_set {
 	uint32_t n;
 	const struct run_task *v[HES_MAX_SHARING];
 	struct run_task *alone;
+	int64_t held_us; /* since when the others are held for it; 0: they are not */
 	int64_t attempts[HES_MAX_SHARING];
 	int64_t from_us;
 	int64_t again_us, wait_us; /* job_floor.c: when a held job is tried again, and the wait */

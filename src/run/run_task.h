@@ -84,7 +84,7 @@ struct run_hold {
 /* job_clock.c */
 struct run_job_clock {
 	bool on;                 /* its clock is looked for; planned_mhz is valid */
-	bool settled;            /* it is found */
+	bool settled, reported;  /* it is found; and reported */
 	bool mute;               /* it was alone for long and showed no progress */
 	uint32_t planned_mhz;    /* of its place before */
 	uint32_t trying_mhz;     /* of the experiment that goes on; 0: none */
