@@ -53,8 +53,7 @@ static const struct {
 	{ 0x1f900, 0x1faff, 2 }, { 0x20000, 0x3fffd, 2 }, { 0xe0100, 0xe01ef, 0 },
 };
 
-/* The code point of a character of @n bytes, which is well-formed. */
-static uint32_t code_point(const char *text, size_t n)
+uint32_t hes_utf8_code(const char *text, size_t n)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
@@ -70,7 +69,7 @@ int hes_utf8_width(const char *text, size_t n)
 
 	while (n) {
 		const size_t bytes = hes_utf8_character(text, n);
-		const uint32_t c = bytes ? code_point(text, bytes) : 0;
+		const uint32_t c = bytes ? hes_utf8_code(text, bytes) : 0;
 		int columns = 1;
 
 		for (size_t i = 0; c >= 0x300 && i < sizeof(widths) / sizeof(widths[0]); i++)

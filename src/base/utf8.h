@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "heshare/err.h"
 
@@ -13,6 +14,8 @@
 bool hes_is_utf8(const char *text);
 /** Bytes of the character at @text, of which @n are there; 0: none is well-formed there. */
 size_t hes_utf8_character(const char *text, size_t n);
+/** The code point of a character of @n bytes, which is well-formed. */
+uint32_t hes_utf8_code(const char *text, size_t n);
 /** Columns of a terminal that @n bytes take, as wcwidth() in a UTF-8 locale; a byte that is not of
  * a character takes one. */
 int hes_utf8_width(const char *text, size_t n);

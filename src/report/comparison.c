@@ -6,7 +6,6 @@
 #include "heshare/report.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,37 +76,19 @@ static size_t best_static(const struct hes_report_policy *v, size_t n)
 	return best;
 }
 
-/* A text that ends where its room does. */
-struct text {
-	char *out;
-	size_t size, at;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
+static void add_label(FILE *f, const struct hes_report_policy *p)
 {
-	va_list args;
-	int n;
-
-	if (t->at >= t->size)
-		return;
-	va_start(args, format);
-	n = vsnprintf(t->out + t->at, t->size - t->at, format, args);
-	va_end(args);
-	t->at += n > 0 ? (size_t)n : 0;
-}
-
-static void add_label(struct text *t, const struct hes_report_policy *p)
-{
-	add(t, "%s%s%s", p->name, p->prefer && *p->prefer ? ":" : "", p->prefer ? p->prefer : "");
+	fprintf(f, "%s%s%s", p->name, p->prefer && *p->prefer ? ":" : "",
+		p->prefer ? p->prefer : "");
 }
 
 /* "13 % less time", "5 % more time", "the same time". @param noun  with a blank before it, or "" */
-static void add_change(struct text *t, long pct, const char *noun)
+static void add_change(FILE *f, long pct, const char *noun)
 {
 	if (pct)
-		add(t, "%ld %% %s%s", labs(pct), pct < 0 ? "less" : "more", noun);
+		fprintf(f, "%ld %% %s%s", labs(pct), pct < 0 ? "less" : "more", noun);
 	else
-		add(t, *noun ? "the same%s" : "as much%s", noun);
+		fprintf(f, *noun ? "the same%s" : "as much%s", noun);
 }
 
 static long percent(double v, double reference)
@@ -116,16 +97,16 @@ static long percent(double v, double reference)
 }
 
 /* @param named  whether to name time and energy */
-static void add_changes(struct text *t, const struct hes_totals *v,
-			const struct hes_totals *reference, bool named)
+static void add_changes(FILE *f, const struct hes_totals *v, const struct hes_totals *reference,
+			bool named)
 {
 	const long energy = percent((double)v->fleet_energy_mj, (double)reference->fleet_energy_mj);
 
-	add_change(t, percent(v->avg_jct_us, reference->avg_jct_us),
+	add_change(f, percent(v->avg_jct_us, reference->avg_jct_us),
 		   named ? " average completion time" : "");
-	add(t, " and ");
-	add_change(t, energy, named ? " fleet energy" : "");
-	add(t, energy ? " than " : " as ");
+	fprintf(f, " and ");
+	add_change(f, energy, named ? " fleet energy" : "");
+	fprintf(f, energy ? " than " : " as ");
 }
 
 static bool comparable(const struct hes_report_policy *p)
@@ -136,8 +117,8 @@ static bool comparable(const struct hes_report_policy *p)
 bool hes_report_sentence(const struct hes_report_policy *v, size_t n, char *out, size_t size)
 {
 	const struct hes_report_policy *best, *rival, *common;
-	struct text t = { out, size, 0 };
 	size_t at, n_rivals = 0;
+	FILE *f;
 
 	*out = '\0';
 	for (size_t i = 0; i < n; i++)
@@ -147,32 +128,34 @@ bool hes_report_sentence(const struct hes_report_policy *v, size_t n, char *out,
 		return false;
 	best = &v[hes_report_best(v, n)];
 	at = hes_report_rival(v, n, (size_t)(best - v));
-	if (at == n)
+	f = at < n ? fmemopen(out, size, "w") : NULL;
+	if (!f)
 		return false;
 	rival = &v[at];
 	for (size_t i = 0; i < n; i++)
 		n_rivals += !same_method(&v[i], best);
 	common = &v[hes_report_reference(v, n)];
-	add_label(&t, best);
-	add(&t, ": ");
-	add_changes(&t, &best->realised, &rival->realised, true);
-	add_label(&t, rival);
+	add_label(f, best);
+	fprintf(f, ": ");
+	add_changes(f, &best->realised, &rival->realised, true);
+	add_label(f, rival);
 	if (n_rivals > 1)
-		add(&t, ", the strongest other policy");
+		fprintf(f, ", the strongest other policy");
 	if (common != rival && common != best && is_common_practice(common)) {
-		add(&t, "; ");
-		add_changes(&t, &best->realised, &common->realised, false);
-		add(&t, "one job per GPU (%s)", common->name);
+		fprintf(f, "; ");
+		add_changes(f, &best->realised, &common->realised, false);
+		fprintf(f, "one job per GPU (%s)", common->name);
 	}
 	at = best_static(v, n);
 	if (at < n && &v[at] != rival && &v[at] != best && !same_method(&v[at], best)) {
-		add(&t, "; ");
-		add_changes(&t, &best->realised, &v[at].realised, false);
-		add(&t, "one clock for each GPU type (");
-		add_label(&t, &v[at]);
-		add(&t, ")");
+		fprintf(f, "; ");
+		add_changes(f, &best->realised, &v[at].realised, false);
+		fprintf(f, "one clock for each GPU type (");
+		add_label(f, &v[at]);
+		fprintf(f, ")");
 	}
-	if (t.at >= size)
+	fclose(f);
+	if (strlen(out) + 1 == size)
 		*out = '\0';
-	return t.at < size;
+	return *out;
 }

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "report/figures.h"
 #include "report/page.h"
-#include "report/page_tables.h"
 #include "report/text.h"
 
 static int check_replay(const struct hes_report *r, struct hes_err *err)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "base/utf8.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"
 #define THIN_SPACE  "\xE2\x80\xAF" /* narrow, no break */
@@ -18,23 +19,9 @@
 /* One code point of @s into @code, BAD_CODE where it is not UTF-8. @return its length in bytes */
 static size_t decode(const char *s, uint32_t *code)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char *u = (const unsigned char *)s;
-	size_t n = u[0] < 0x80       ? 1
-		   : u[0] >> 5 == 6  ? 2
-		   : u[0] >> 4 == 14 ? 3
-		   : u[0] >> 3 == 30 ? 4
-				     : 0;
-	uint32_t c = n == 1 ? u[0] : n ? u[0] & (0x7Fu >> n) : BAD_CODE;
+	const size_t n = hes_utf8_character(s, strnlen(s, 4));
 
-	for (size_t i = 1; i < n; i++) {
-		if (u[i] >> 6 != 2) {
-			*code = BAD_CODE;
-			return i;
-		}
-		c = c << 6 | (u[i] & 0x3Fu);
-	}
-	*code = n == 0 || c < least[n] || c > 0x10FFFF || c >> 11 == 0x1B ? BAD_CODE : c;
+	*code = n ? hes_utf8_code(s, n) : BAD_CODE;
 	return n ? n : 1;
 }
 
