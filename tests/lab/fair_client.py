@@ -3,10 +3,12 @@
 
 work TENANT SECONDS [WEIGHT [CLOCK]]  take leases for so long; print what came of it as JSON
 names PREFIX N SECONDS                the same work by N processes, each a tenant of its own
+forks TENANT                          connect; a child has a context on GPU 0, and no connection
 raw HEX...                            send packets; print what comes back, as types
 
 FAIR_CLIENT_UID: root becomes that user before it connects. FAIR_CLIENT_HOLDS: it never releases a lease. It speaks the protocol of src/fair/fair_wire.h. The GPU is GPU 0 of `heshare gpus`.
 """
+import ctypes
 import functools
 import json
 import os
@@ -60,11 +62,7 @@ def kind_of(packet):
 
 def work(path, tenant, seconds, weight="1", clock="0"):
     s = connect(path)
-    s.send(
-        head(HELLO)
-        + gpu_uuid()
-        + struct.pack("=dII64s", float(weight), int(clock), 0, tenant.encode())
-    )
+    s.send(hello(tenant, float(weight), int(clock)))
     result = {
         "tenant": tenant,
         "welcome": False,
@@ -118,6 +116,23 @@ def names(path, prefix, n, seconds):
         os.wait()
 
 
+def hello(tenant, weight=1.0, clock=0):
+    return (
+        head(HELLO) + gpu_uuid() + struct.pack("=dII64s", weight, clock, 0, tenant.encode())
+    )
+
+
+def forks(path, tenant):
+    s = connect(path)
+    s.send(hello(tenant))
+    if not os.fork():
+        cuda, context, device = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_int()
+        cuda.cuInit(0)
+        cuda.cuDeviceGet(ctypes.byref(device), 0)
+        print(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), flush=True)
+    time.sleep(1000)
+
+
 def raw(path, *packets):
     s = connect(path)
     for p in packets:
@@ -134,4 +149,4 @@ def raw(path, *packets):
 
 
 if __name__ == "__main__":
-    {"work": work, "names": names, "raw": raw}[sys.argv[2]](sys.argv[1], *sys.argv[3:])
+    {"work": work, "names": names, "forks": forks, "raw": raw}[sys.argv[2]](sys.argv[1], *sys.argv[3:])
