@@ -154,7 +154,6 @@ static void lease_end(struct gpu *g, uint64_t used, enum fair_tenant_state state
 		lease_measured(g, &r, now);
 	if (!l->measured)
 		t->source = t->power.known ? FAIR_POWER_KNOWN : FAIR_POWER_ASSUMED;
-	g->by_source[t->source]++;
 	connection_turn(g, l->connection, state, now);
 	t->waits_ns = now;
 	t->leases++;

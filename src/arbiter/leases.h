@@ -54,7 +54,6 @@ struct gpu {
 	uint32_t waiting, wanting; /* connections */
 	struct long_turns long_turns;
 	uint64_t serial, wanted_since_ns, wanted_ns, used_ns, leases;
-	uint64_t by_source[3];
 };
 
 /** What a GPU is made of, but its place. */

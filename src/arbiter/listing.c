@@ -127,15 +127,6 @@ static double phi_fair_now(struct listing *l, uint32_t gpu)
 	return n_users ? fmin(phi, hes_fair_phi_fair(users, n_users)) : phi;
 }
 
-static uint32_t source_of_most(const struct gpu *g)
-{
-	uint32_t most = FAIR_POWER_ASSUMED;
-
-	for (uint32_t i = 0; i <= FAIR_POWER_MEASURED; i++)
-		most = g->by_source[i] > g->by_source[most] ? i : most;
-	return most;
-}
-
 static size_t gpu_message(struct listing *l, uint32_t gpu, union fair_message *m, uint64_t now)
 {
 	const struct gpu *g = &l->gpus[gpu];
@@ -162,10 +153,6 @@ static size_t gpu_message(struct listing *l, uint32_t gpu, union fair_message *m
 	o->total_time = total.time;
 	o->total_energy = total.energy;
 	o->total_system = total.system;
-	for (uint32_t i = 0; i < l->tenants->n; i++)
-		o->tenants +=
-			l->tenants->v[i].used && l->tenants->v[i].gpu == gpu && l->tenants->v[i].n;
-	o->power_source = source_of_most(g);
 	return length;
 }
 

@@ -44,7 +44,7 @@ static const struct {
 
 _Static_assert(sizeof(struct fair_hello) == 104 && sizeof(struct fair_release) == 40 &&
 		       sizeof(struct fair_set) == 112 && sizeof(struct fair_answer) == 176 &&
-		       sizeof(struct fair_gpu) == 232 && sizeof(struct fair_tenant_row) == 192,
+		       sizeof(struct fair_gpu) == 224 && sizeof(struct fair_tenant_row) == 192,
 	       "a message has a hole");
 
 static size_t find_row(unsigned type)

@@ -163,8 +163,6 @@ struct fair_gpu {
 	 */
 	double fairness_time, fairness_energy, fairness_system;
 	double total_time, total_energy, total_system; /* since they came; NaN likewise */
-	uint32_t tenants;
-	uint32_t power_source; /* enum fair_power_source: of most leases */
 };
 
 enum fair_tenant_state { FAIR_IDLE, FAIR_WAITING, FAIR_RUNNING, FAIR_DRAINING, FAIR_LOST };

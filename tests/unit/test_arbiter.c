@@ -190,7 +190,7 @@ TEST(processes_of_one_name_share_its_slice)
 	bench_run(&b, 30 * BENCH_SECOND);
 	bench_shares_are(&b, slices, 3, 0.02);
 	bench_status(&b);
-	assert_int_equal(b.gpu.tenants, 2);
+	assert_int_equal(b.n_rows, 2);
 	assert_int_equal(bench_row(&b, "pair")->processes, 2);
 	/* When one of both dies the other has the tenant's whole slice. */
 	b.c[0].goes_ns = b.now;

@@ -258,15 +258,14 @@ static json_t *gpu_json(const struct gpu_view *v)
 	view_tables(v, &tenants, &users, &differ);
 	uuid_format(g->gpu, uuid);
 	return json_pack(
-		"{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:s, s:o, s:o, s:o, "
-		"s:o, s:o}",
+		"{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o, s:o, s:o, s:o, "
+		"s:o}",
 		"uuid", uuid, "name", g->name, "policy", g->policy, "phi", g->phi, "phi_fair",
 		g->phi_fair, "interval_s", (double)g->interval_ns * 1e-9, "age_s",
 		(double)g->age_ns * 1e-9, "wanted_s", (double)g->wanted_ns * 1e-9, "used_s",
 		(double)g->used_ns * 1e-9, "leases", (json_int_t)g->leases, "clock_changes",
 		(json_int_t)g->clock_changes, "energy_j",
-		cli_json_maybe(isfinite(g->energy_j), g->energy_j), "power_source",
-		word(sources, N(sources), g->power_source), "fairness_recent",
+		cli_json_maybe(isfinite(g->energy_j), g->energy_j), "fairness_recent",
 		fairness_json(g->fairness_time, g->fairness_energy, g->fairness_system), "fairness",
 		fairness_json(g->total_time, g->total_energy, g->total_system), "users",
 		table_json(&users), "tenants", table_json(&tenants), "not_held", outside_json(v));
@@ -296,9 +295,9 @@ static void gpu_print(const struct gpu_view *v)
 		printf(" (energy can be equal up to phi %.3f)", g->phi_fair);
 	printf(", interval %g ms\n", (double)g->interval_ns * 1e-6);
 	printf("busy %.1f %% of %.1f s with work, %" PRIu64 " leases, %" PRIu64
-	       " changes of clock, power %s\n",
+	       " changes of clock\n",
 	       percent((double)g->used_ns, (double)g->wanted_ns), (double)g->wanted_ns * 1e-9,
-	       g->leases, g->clock_changes, word(sources, N(sources), g->power_source));
+	       g->leases, g->clock_changes);
 	fairness_print(g);
 	outside_print(v);
 	cli_print_table(&tenants, stdout, 2);
