@@ -178,6 +178,8 @@ static void hold_now(struct run_holder *h, struct run_task *t)
 	now = run_now_us(h->log->clock);
 	task_hold(h->tasks, t);
 	t->hold.since_us = now;
+	for (uint32_t i = 0; i < run_gpu_started(g); i++)
+		g->running[i]->set_changed = true;
 	running_swap(g, t, g->n_running - 1);
 	g->n_running--;
 	g->n_held++;

@@ -18,7 +18,7 @@
 
 /* Of a job's planned time: then it differs, if its error is not known. */
 #define DIFFERS         0.2
-#define SURE_US         10000000 /* of progress, before less than DIFFERS counts */
+#define SURE_US         10000000 /* of progress with the same co-runners and clock */
 #define DIFFERS_LEAST   0.05     /* the same, however small its error is */
 #define LEAST_LEFT      0.01     /* of a job that runs longer than planned */
 #define PAUSE_LEAST_US  1000000
@@ -59,12 +59,37 @@ void run_replan_want_now(struct run_replans *p, const char *why)
 	p->not_before_us = p->idle_not_before_us = 0;
 }
 
+/* How long a job still takes at its rate since the jobs or the clock of its GPU changed last.
+ * @return false: not known for sure */
+static bool task_left_now_us(const struct run_task *t, int64_t now, int64_t *left_us)
+{
+	const struct run_segment *s = &t->gpu->energy.now;
+	const double part = task_part_done(t);
+	double left, since;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct run_rate *r = &s->rates[i];
+
+		if (r->task != t || part < 0 || !r->seen || r->last <= r->first ||
+		    run_rate_us(r) < SURE_US)
+			continue;
+		left = (1 - part) * (double)t->job->iterations * run_rate_us(r) /
+		       (double)(r->last - r->first);
+		since = (double)(now - r->last_us);
+		*left_us = (int64_t)fmax(left - since, since);
+		return true;
+	}
+	return false;
+}
+
 /* When a running job ends. Of one that runs longer than planned, the end is a quarter of its time
  * away. */
 static int64_t task_end_of(const struct run_task *t, int64_t now)
 {
-	const int64_t left_us = task_left_us(t, now);
+	int64_t left_us;
 
+	if (!task_left_now_us(t, now, &left_us))
+		left_us = task_left_us(t, now);
 	return left_us >= 0 || t->unknown ? now + left_us : now + task_ran_us(t, now) / 4;
 }
 
@@ -73,31 +98,45 @@ static double task_error(const struct run_task *t)
 	return t->time_error > 0 ? fmax(t->time_error, DIFFERS_LEAST) : DIFFERS;
 }
 
-/* @param ran_us  for so long it was seen */
-static bool task_differs(const struct run_task *t, int64_t end_us, int64_t ran_us)
+static bool task_differs(const struct run_task *t, int64_t end_us)
 {
-	const double error = task_error(t), by = ran_us < SURE_US ? fmax(error, DIFFERS) : error;
-
-	return !t->unknown &&
-	       fabs((double)(end_us - t->expected_end_us)) > by * (double)task_planned_us(t);
+	return !t->unknown && fabs((double)(end_us - t->expected_end_us)) >
+				      task_error(t) * (double)task_planned_us(t);
 }
 
-/* Once in an attempt. Where its clock was changed it was to differ. @param ran_us  the whole time
- * that the job takes */
-static void look_surprise(struct run_replans *p, struct run_task *t, int64_t ran_us)
+/* A surprise is no doing of this run: it tried no clock and changed no set. @param times  the whole
+ * time that the job takes, of its planned one */
+static bool task_surprises(const struct run_task *t, double times)
 {
-	const double times = (double)ran_us / (double)task_planned_us(t), error = task_error(t);
-	const bool again = replan_is_used(p) && something_moves(p);
+	return !t->unknown && !t->clock.on && !t->set_changed && fabs(times - 1) > task_error(t);
+}
 
-	if (t->unknown || t->surprised || t->clock.on || fabs(times - 1) <= error)
+/* Once in an attempt. The report has it when the whole time is known. */
+static void look_surprise(struct run_replans *p, struct run_task *t, int64_t takes_us)
+{
+	const double times = (double)takes_us / (double)task_planned_us(t);
+
+	if (t->surprised || !task_surprises(t, times))
 		return;
 	t->surprised = true;
+	t->replanned = replan_is_used(p) && something_moves(p);
+	run_act(p->learner->log, run_gpu_name(t->gpu), t->job->id, NULL,
+		"at its present rate it takes %.2f times its planned time", times);
+}
+
+static void note_surprise(struct run_replans *p, struct run_task *t)
+{
+	const double times = (double)task_ran_us(t, t->ended_us) / (double)task_planned_us(t);
+
+	if (!task_surprises(t, times))
+		return;
+	t->replanned |= replan_is_used(p) && something_moves(p);
 	run_learner_note(
 		p->learner, run_gpu_name(t->gpu), t->job->id,
 		"takes %.2f times its planned time, which was thought to be off by %.2f at "
 		"most: %s",
-		times, error,
-		again ? "what waits is planned again" : "nothing waits that could move");
+		times, task_error(t),
+		t->replanned ? "what waits is planned again" : "nothing waits that could move");
 }
 
 void run_replan_ended(struct run_replans *p, struct run_task *t)
@@ -108,8 +147,8 @@ void run_replan_ended(struct run_replans *p, struct run_task *t)
 	for (size_t i = 0; i < p->tasks->n; i++)
 		unknown += p->tasks->v[i]->unknown && task_waits(p->tasks->v[i]);
 	if (t->verdict == HES_VERDICT_DONE)
-		look_surprise(p, t, task_ran_us(t, t->ended_us));
-	if (!t->unknown && !unknown && !task_differs(t, t->ended_us, RUN_NEVER_US))
+		note_surprise(p, t);
+	if (!t->unknown && !unknown && !task_differs(t, t->ended_us))
 		return;
 	snprintf(why, sizeof(why), "job %s ended", t->job->id);
 	run_replan_want(p, why);
@@ -123,10 +162,14 @@ void run_replan_look(struct run_replans *p, int64_t now)
 		for (uint32_t k = 0; k < p->gpus->v[i].n_running; k++) {
 			struct run_task *t = p->gpus->v[i].running[k];
 			const int64_t end_us = task_end_of(t, now);
+			int64_t left_us;
 
-			if (t->moved_us - t->begun_us >= SURE_US)
+			/* Without progress lines only the plan tells. */
+			if (task_part_done(t) >= 0 && !task_left_now_us(t, now, &left_us))
+				continue;
+			if (task_part_done(t) >= 0)
 				look_surprise(p, t, task_ran_us(t, now) + end_us - now);
-			if (!task_differs(t, end_us, t->moved_us - t->begun_us))
+			if (!task_differs(t, end_us))
 				continue;
 			t->expected_end_us = end_us;
 			snprintf(why, sizeof(why), "job %s differs from the plan", t->job->id);

@@ -112,7 +112,8 @@ struct run_task {
 	int64_t expected_end_us;     /* of a running job, when it was last planned around */
 	double time_error;           /* its planned time may be off by this part; 0: not known */
 	struct learn_share share;    /* what its share makes of it alone */
-	bool surprised;              /* it was off by more, and reported */
+	bool surprised, replanned;   /* it was off by more; then what waited was planned again */
+	bool set_changed;            /* this run let a co-runner in, or held one or the task */
 	double activity;             /* to split joules by; 0: no profile says it */
 	int64_t start_up_us;         /* by its profile; 0: none, or unknown */
 	bool unknown;                /* nothing is known of it: it runs alone, without a limit */

@@ -295,7 +295,7 @@ static void task_let_go(struct run_starter *s, struct run_task *t)
 	t->seen[0] = '\0';
 	t->waits_outside = false;
 	t->clock = (struct run_job_clock){ 0 };
-	t->surprised = false;
+	t->surprised = t->replanned = t->set_changed = false;
 	t->began = t->began ? t->began : t->child.id.started;
 	t->mps_daemon = behind_mps(g, t) ? g->mps.gone + 1 : 0;
 	t->attempt.started_us = run_now_us(s->log->clock);
@@ -306,8 +306,11 @@ static void task_let_go(struct run_starter *s, struct run_task *t)
 			      t->job->progress, &err))
 		run_tell(s->log, "job %s: its progress cannot be seen: %s", t->job->id, err.msg);
 	g->running[run_gpu_started(g)] = g->running[g->n_running];
-	for (uint32_t i = 0; t->place->invited && i < run_gpu_started(g); i++)
+	t->set_changed = t->place->invited;
+	for (uint32_t i = 0; t->place->invited && i < run_gpu_started(g); i++) {
 		g->running[i]->alone = false;
+		g->running[i]->set_changed = true;
+	}
 	t->place->invited = false;
 	g->running[g->n_running++] = t;
 	if (run_watch(s->children, t))

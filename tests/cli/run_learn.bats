@@ -134,6 +134,10 @@ act_s() {
 	SPEED=50 FAULT=0:interference=x2.5 run -0 --separate-stderr lab heshare run pair.csv --json
 	jq -e '.learning | .experiments == 0 and (.notes | any(test("together do 1[.][0-9]+ times the work of turns with their shares, .*: they stay together")))' <<<"$output"
 	[ -z "$(act_s 'hold the job: %')" ]
+	# Their surprises are those of their whole times: one works alone in the end.
+	jq -e '.jobs as $jobs | [.learning.notes[] | capture("^job (?<job>.) takes (?<times>[0-9.]+) times its planned time")]
+		| length == 2 and all(. as $note | $jobs[] | select(.job == $note.job)
+		| ($note.times | tonumber) - (.end_s - .start_s) / (.planned_end_s - .planned_start_s) | fabs < 0.05)' <<<"$output"
 	# It is worse than turns with the whole GPU: jobs that start later get it.
 	[ "$(sqlite3 store.db "SELECT count(*) FROM co_run_sets WHERE time * energy > 1 + 4 * se")" = 1 ]
 	mv known.db store.db
@@ -167,7 +171,8 @@ act_s() {
 	[ -n "$hold" ] && [ "${hold%.*}" -lt 30 ]
 	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what LIKE 'let the job go on: %'")" = 1 ]
 	jq -e '.learning | .experiments == 1 and .energy_j > 0 and .iterations > 0
-		and (.notes | any(test("together do [01][.][0-9]+ times the work of turns with their shares, .*: separated")))' out
+		and (.notes | any(test("together do [01][.][0-9]+ times the work of turns with their shares, .*: separated"))
+		and all(test(" its planned time") | not))' out
 	joules_sum pair.run/report.json
 	grep -q 'GPU .*state' shown
 	[ "$(grep -c ' held ' shown)" = 1 ]
