@@ -17,10 +17,12 @@
 #include "app/learn_plan.h"
 #include "app/learn_replay.h"
 #include "base/num.h"
+#include "base/texts.h"
 #include "policy/line.h"
 #include "policy/replanner.h"
 
 #define MAX_SEEDS 10000
+#define WORD_MAX  4096 /* of a list: a policy may be the path of a program */
 #define MAX_PLANNINGS \
 	10 /* times the effort of the largest request, in one run: about half an hour */
 
@@ -134,13 +136,10 @@ static int add_learner(struct campaign *c, const char *word, const char *prefer,
 
 int campaign_policies(struct campaign *c, const char *list, const char *prefer, struct hes_err *err)
 {
-	char *copy, *rest, *word;
+	char word[WORD_MAX];
 	int rc = 0;
 
-	copy = rest = strdup(list);
-	if (!copy)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	while (!rc && (word = strsep(&rest, ","))) {
+	while (!rc && hes_text_next(&list, word, sizeof(word))) {
 		const char *own;
 		const struct hes_policy *p;
 
@@ -159,7 +158,6 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer, 
 		p = hes_policy_parse(word, &own, err);
 		rc = p ? add_policy(c, p, own ? own : p->prefers ? prefer : NULL, err) : -ENOENT;
 	}
-	free(copy);
 	return rc;
 }
 
@@ -184,10 +182,10 @@ static int add_seeds(struct campaign *c, const char *what, uint64_t first, uint6
 
 int campaign_seeds(struct campaign *c, const char *what, const char *text, struct hes_err *err)
 {
-	char *copy = strdup(text), *rest = copy, *word;
-	int rc = copy ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	char word[WORD_MAX];
+	int rc = 0;
 
-	while (!rc && (word = strsep(&rest, ","))) {
+	while (!rc && hes_text_next(&text, word, sizeof(word))) {
 		char *dots = strstr(word, "..");
 		uint64_t first, last;
 
@@ -200,7 +198,6 @@ int campaign_seeds(struct campaign *c, const char *what, const char *text, struc
 		if (!rc)
 			rc = add_seeds(c, what, first, last, err);
 	}
-	free(copy);
 	return rc;
 }
 

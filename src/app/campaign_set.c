@@ -18,6 +18,7 @@
 #include "app/trace_draw.h"
 #include "base/num.h"
 #include "base/plural.h"
+#include "base/texts.h"
 
 static bool policy_is_any(const struct hes_policy *p)
 {
@@ -92,10 +93,10 @@ static int set_types(const char *option, const char *example, const char *text,
 				struct hes_err *err),
 		     struct hes_catalogue *c, struct hes_err *err)
 {
-	char *copy = text ? strdup(text) : NULL, *rest = copy, *word;
-	int rc = text && !copy ? hes_fail(err, -ENOMEM, "out of memory") : 0;
+	char word[2 * HES_NAME_MAX];
+	int rc = 0;
 
-	while (!rc && (word = strsep(&rest, ","))) {
+	while (!rc && hes_text_next(&text, word, sizeof(word))) {
 		char *equals = strchr(word, '=');
 		const struct hes_gpu_type *g;
 		uint32_t value = 0;
@@ -112,7 +113,6 @@ static int set_types(const char *option, const char *example, const char *text,
 		if (!rc)
 			rc = set(option, &c->types[g - c->types], value, err);
 	}
-	free(copy);
 	return rc;
 }
 

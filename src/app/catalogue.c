@@ -13,6 +13,7 @@
 #include "base/data.h"
 #include "base/file.h"
 #include "base/plural.h"
+#include "base/texts.h"
 
 #define TYPES_FILE     "gpu_types.yaml"
 #define WORKLOADS_FILE "workloads.yaml"
@@ -228,16 +229,12 @@ static int types_add(const char *name, const struct hes_catalogue *c,
 int app_types(const char *list, const struct hes_catalogue *c, const struct hes_gpu_type **out,
 	      size_t max, struct hes_err *err)
 {
-	char *text = strdup(list), *rest, *name;
-	int n = 0, rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	char name[2 * HES_NAME_MAX];
+	int n = 0, rc = 0;
 
-	for (name = text ? strtok_r(text, ",", &rest) : NULL; name && !rc;
-	     name = strtok_r(NULL, ",", &rest)) {
+	while (!rc && hes_text_next(&list, name, sizeof(name))) {
 		rc = types_add(name, c, out, n, max, err);
 		n += !rc;
 	}
-	free(text);
-	if (!rc && !n)
-		rc = hes_fail(err, -ENOENT, "no GPU type in \"%.60s\"", list);
 	return rc ? rc : n;
 }

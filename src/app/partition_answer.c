@@ -13,6 +13,7 @@
 #include "app/gpus_chosen.h"
 #include "app/gpus_visible.h"
 #include "base/num.h"
+#include "base/texts.h"
 #include "heshare/profiler.h"
 
 static int floor_of(const char *text, bool in_list, const struct partition_name *jobs, size_t n,
@@ -51,13 +52,12 @@ static int floor_of(const char *text, bool in_list, const struct partition_name 
 int partition_floors(const char *list, const struct partition_name *jobs, size_t n, double *floor,
 		     struct hes_err *err)
 {
-	char *text = strdup(list ? list : ""), *rest, *one;
-	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	const bool several = list && strchr(list, ',');
+	char one[4 * HES_NAME_MAX];
+	int rc = 0;
 
-	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc;
-	     one = strtok_r(NULL, ",", &rest))
-		rc = floor_of(one, strchr(list, ',') != NULL, jobs, n, floor, err);
-	free(text);
+	while (!rc && hes_text_next(&list, one, sizeof(one)))
+		rc = floor_of(one, several, jobs, n, floor, err);
 	return rc;
 }
 
@@ -237,17 +237,17 @@ static int judge_equal(const struct partition_inputs *in, const struct partition
 /* The shares of --split, one for each of @n_jobs. */
 static int split_parse(const char *split, size_t n_jobs, uint32_t *shares, struct hes_err *err)
 {
-	char *text = strdup(split), *rest, *one;
+	const char *rest = split;
+	char one[32];
 	size_t n = 0;
 	uint32_t sum = 0;
-	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	int rc = 0;
 
-	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc && n < n_jobs;
-	     one = strtok_r(NULL, ",", &rest)) {
+	while (!rc && n < n_jobs && hes_text_next(&rest, one, sizeof(one))) {
 		rc = hes_parse_u32("--split", one, 1, 100, &shares[n], err);
 		sum += rc ? 0 : shares[n++];
 	}
-	if (!rc && (n < n_jobs || one))
+	if (!rc && (n < n_jobs || rest))
 		rc = hes_fail(err, -EINVAL,
 			      "--split: %s does not give one share for each of %zu jobs", split,
 			      n_jobs);
@@ -255,7 +255,6 @@ static int split_parse(const char *split, size_t n_jobs, uint32_t *shares, struc
 		rc = hes_fail(err, -ERANGE,
 			      "--split: shares that sum to %u %%; they may sum to 100 %% at most",
 			      sum);
-	free(text);
 	return rc;
 }
 

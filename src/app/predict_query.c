@@ -11,28 +11,36 @@
 
 #include "app/catalogue.h"
 #include "base/num.h"
+#include "base/texts.h"
 #include "heshare/plan.h"
 
-/* A co-runner joins those before it; the power with all of them is predicted. */
-static int query_add_co_runner(struct predict_query *p, char *text, struct hes_err *err)
+int predict_co_runner_next(const char **list, struct predict_co_runner *out, struct hes_err *err)
 {
-	char *batch = strchr(text, ':'), *share = batch ? strchr(batch + 1, ':') : NULL;
-	struct hes_setting setting = { .clock_mhz = p->setting.clock_mhz };
-	struct hes_estimate e;
-	struct hes_profile solo;
-	uint32_t size = 0;
-	int rc = 0;
+	char text[3 * HES_NAME_MAX], batch[16], share[16];
+	int rc;
 
-	if (!share)
+	if (!hes_text_next(list, text, sizeof(text)))
+		return 0;
+	if (sscanf(text, "%47[^:]:%15[^:]:%15[^:]", out->workload, batch, share) != 3)
 		return hes_fail(err, -EINVAL, "--co-runners: \"%.60s\" is not WORKLOAD:BATCH:SHARE",
 				text);
-	*batch++ = '\0';
-	*share++ = '\0';
-	rc = hes_parse_u32("--co-runners: batch size", batch, 1, HES_MAX_BATCH_SIZE, &size, err);
+	rc = hes_parse_u32("--co-runners: batch size", batch, 1, HES_MAX_BATCH_SIZE,
+			   &out->batch_size, err);
 	if (!rc)
-		rc = hes_parse_u32("--co-runners: share", share, 1, 100, &setting.sm_pct, err);
-	if (!rc)
-		rc = hes_profile_find(&p->known.profiles, text, size, p->gpu->name, &solo, err);
+		rc = hes_parse_u32("--co-runners: share", share, 1, 100, &out->sm_pct, err);
+	return rc ? rc : 1;
+}
+
+/* A co-runner joins those before it; the power with all of them is predicted. */
+static int query_add_co_runner(struct predict_query *p, const struct predict_co_runner *r,
+			       struct hes_err *err)
+{
+	const struct hes_setting setting = { r->sm_pct, p->setting.clock_mhz };
+	struct hes_estimate e;
+	struct hes_profile solo;
+	int rc = hes_profile_find(&p->known.profiles, r->workload, r->batch_size, p->gpu->name,
+				  &solo, err);
+
 	if (rc)
 		return rc;
 	if (p->co_runners.jobs + 2 > HES_MAX_SHARING)
@@ -46,13 +54,14 @@ static int query_add_co_runner(struct predict_query *p, char *text, struct hes_e
 
 static int query_add_co_runners(struct predict_query *p, const char *list, struct hes_err *err)
 {
-	char *text = strdup(list ? list : ""), *rest, *one;
-	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	struct predict_co_runner r;
+	int rc;
 
-	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc;
-	     one = strtok_r(NULL, ",", &rest))
-		rc = query_add_co_runner(p, one, err);
-	free(text);
+	while ((rc = predict_co_runner_next(&list, &r, err)) > 0) {
+		rc = query_add_co_runner(p, &r, err);
+		if (rc)
+			return rc;
+	}
 	return rc;
 }
 
@@ -118,13 +127,15 @@ static int query_prepare(const struct predict_request *q, struct predict_query *
 	return rc ? rc : query_keep_limit(q, p, err);
 }
 
-/* The workload, its whole run and its co-runners; what is no co-runner is refused later. */
+/* The workload, its whole run and its co-runners. */
 static int query_name_jobs(const struct predict_request *q, struct hes_jobs *out,
 			   struct hes_err *err)
 {
-	const char *at = q->co_runners ? q->co_runners : "";
+	const char *list = q->co_runners;
+	struct predict_co_runner r;
+	int rc;
 
-	out->v = calloc(3 + strlen(at), sizeof(*out->v));
+	out->v = calloc(3 + (list ? strlen(list) : 0), sizeof(*out->v));
 	if (!out->v)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	snprintf(out->v[0].workload, sizeof(out->v[0].workload), "%s", q->workload);
@@ -132,16 +143,11 @@ static int query_name_jobs(const struct predict_request *q, struct hes_jobs *out
 	hes_job_whole_run_of(q->workload, out->v[1].workload);
 	out->v[1].batch_size = (uint32_t)q->batch;
 	out->v[1].whole_run = true;
-	for (out->n = 2; *at; at += strcspn(at, ","), at += *at == ',') {
-		struct hes_job *j = &out->v[out->n];
-		unsigned batch;
-
-		if (sscanf(at, "%47[^:,]:%5u", j->workload, &batch) == 2) {
-			j->batch_size = batch;
-			out->n++;
-		}
+	for (out->n = 2; (rc = predict_co_runner_next(&list, &r, err)) > 0; out->n++) {
+		strcpy(out->v[out->n].workload, r.workload);
+		out->v[out->n].batch_size = r.batch_size;
 	}
-	return 0;
+	return rc;
 }
 
 static int query_load_known(const struct predict_request *q, struct predict_query *p,

@@ -30,6 +30,15 @@ struct predict_query {
 	struct hes_estimate estimate;
 };
 
+/** A co-runner as an option names it. */
+struct predict_co_runner {
+	char workload[HES_NAME_MAX];
+	uint32_t batch_size, sm_pct;
+};
+
+/** Take the next of "WORKLOAD:BATCH:SHARE,...", and move on. @param list  NULL at its end, and
+ * where there is none. @return 1; 0 there is none; -EINVAL, -ERANGE */
+int predict_co_runner_next(const char **list, struct predict_co_runner *out, struct hes_err *err);
 /** @return 0; -ENOENT an unknown type or workload; -ERANGE the type has no such clock; errors of
  * loading */
 int predict_query(const struct predict_request *q, struct predict_query *out, struct hes_err *err);

@@ -36,43 +36,31 @@ static bool is_plain(const char *arg)
 	return true;
 }
 
-/* Append with a bound; @return false: it is full. */
-static bool text_append(char *out, size_t size, size_t *at, const char *text, size_t len)
+/* @return 0; -E2BIG the command has filled its room */
+static int command_close(FILE *f, const char *command, const char *whose, struct hes_err *err)
 {
-	if (*at + len >= size)
-		return false;
-	memcpy(out + *at, text, len);
-	*at += len;
-	out[*at] = '\0';
-	return true;
-}
-
-static bool text_append_quoted(char *out, size_t size, size_t *at, const char *arg)
-{
-	bool fits = text_append(out, size, at, "'", 1);
-
-	for (; *arg && fits; arg++)
-		fits = *arg == '\'' ? text_append(out, size, at, "'\\''", 4)
-				    : text_append(out, size, at, arg, 1);
-	return fits && text_append(out, size, at, "'", 1);
+	fclose(f);
+	return strlen(command) + 1 < HES_POINT_COMMAND
+		       ? 0
+		       : hes_fail(err, -E2BIG,
+				  "%sthe command has more than %d bytes; put it into a script",
+				  whose, HES_POINT_COMMAND - 2);
 }
 
 int profile_command_join(int n, char *const *args, char out[HES_POINT_COMMAND], struct hes_err *err)
 {
-	size_t at = 0, size = HES_POINT_COMMAND;
-	bool fits = text_append(out, size, &at, n > 1 ? "exec " : "", n > 1 ? 5 : 0);
+	FILE *f = fmemopen(out, HES_POINT_COMMAND, "w");
 
-	if (n == 1)
-		fits = text_append(out, size, &at, args[0], strlen(args[0]));
-	for (int i = 0; i < n && n > 1 && fits; i++) {
-		fits = text_append(out, size, &at, " ", i ? 1 : 0) &&
-		       (is_plain(args[i]) ? text_append(out, size, &at, args[i], strlen(args[i]))
-					  : text_append_quoted(out, size, &at, args[i]));
+	if (!f)
+		return jobs_no_memory(err);
+	for (int i = 0; i < n; i++) {
+		fputs(i ? " " : n > 1 ? "exec " : "", f);
+		if (n == 1 || is_plain(args[i]))
+			fputs(args[i], f);
+		else
+			app_put_quoted(f, args[i]);
 	}
-	return fits ? 0
-		    : hes_fail(err, -E2BIG,
-			       "the command has more than %zu bytes; put it into a script",
-			       size - 1);
+	return command_close(f, out, "", err);
 }
 
 /* {workload}, {batch} and {iterations}: more than are made before the job is ended, unless their
@@ -80,36 +68,29 @@ int profile_command_join(int n, char *const *args, char out[HES_POINT_COMMAND], 
 static int command_fill_in(const char *command, const char *workload, uint32_t batch_size,
 			   uint64_t iterations, char out[HES_POINT_COMMAND], struct hes_err *err)
 {
-	char batch[16], many[24];
-	size_t at = 0;
-	bool fits = true;
+	FILE *f = fmemopen(out, HES_POINT_COMMAND, "w");
+	char whose[HES_NAME_MAX + 2];
+	int rc;
 
-	snprintf(batch, sizeof(batch), "%u", batch_size);
-	snprintf(many, sizeof(many), "%" PRIu64, iterations ? iterations : ENDLESS);
-	out[0] = '\0';
-	for (const char *c = command; *c && fits;) {
-		const char *with = NULL;
-		size_t skip = 1;
-
-		if (strncmp(c, "{workload}", 10) == 0) {
-			with = workload;
-			skip = 10;
-		} else if (strncmp(c, "{batch}", 7) == 0) {
-			with = batch;
-			skip = 7;
-		} else if (strncmp(c, "{iterations}", 12) == 0) {
-			with = many;
-			skip = 12;
+	if (!f)
+		return jobs_no_memory(err);
+	while (*command) {
+		if (strncmp(command, "{workload}", 10) == 0) {
+			fputs(workload, f);
+			command += 10;
+		} else if (strncmp(command, "{batch}", 7) == 0) {
+			fprintf(f, "%" PRIu32, batch_size);
+			command += 7;
+		} else if (strncmp(command, "{iterations}", 12) == 0) {
+			fprintf(f, "%" PRIu64, iterations ? iterations : ENDLESS);
+			command += 12;
+		} else {
+			fputc(*command++, f);
 		}
-		fits = text_append(out, HES_POINT_COMMAND, &at, with ? with : c,
-				   with ? strlen(with) : 1);
-		c += skip;
 	}
-	if (!fits)
-		return hes_fail(err, -E2BIG,
-				"%s: the command has more than %d bytes; put it into a script",
-				workload, HES_POINT_COMMAND - 1);
-	return hes_check_name("the command", out, HES_POINT_COMMAND - 1, err);
+	snprintf(whose, sizeof(whose), "%.47s: ", workload);
+	rc = command_close(f, out, whose, err);
+	return rc ? rc : hes_check_name("the command", out, HES_POINT_COMMAND - 1, err);
 }
 
 static const struct hes_profiled *jobs_find(const struct profile_jobs *j, const char *workload,

@@ -63,6 +63,17 @@ void hes_text_add(char *out, size_t size, const char *between, const char *fmt, 
 	va_end(args);
 }
 
+bool hes_text_next(const char **list, char *word, size_t size)
+{
+	const size_t n = *list ? strcspn(*list, ",") : 0;
+
+	if (!*list)
+		return false;
+	snprintf(word, size, "%.*s", (int)n, *list);
+	*list = (*list)[n] ? *list + n + 1 : NULL;
+	return true;
+}
+
 /* Levenshtein distance; words longer than 31 bytes count as far. */
 static size_t letters_between(const char *a, const char *b)
 {

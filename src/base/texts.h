@@ -5,6 +5,7 @@
 #ifndef HES_BASE_TEXTS_H
 #define HES_BASE_TEXTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "heshare/err.h"
@@ -25,6 +26,9 @@ size_t hes_texts_find(const char *first, size_t stride, size_t n, const char *te
 void hes_text_add(char *out, size_t size, const char *between, const char *fmt, ...)
 	HES_PRINTF(4, 5);
 
+/** Take the next word of a list with commas, and move on; what does not fit is cut. @param list
+ * NULL at its end, and where there is none. @return false: there is none */
+bool hes_text_next(const char **list, char *word, size_t size);
 /** @return the name nearest to @word within a third of its length, or NULL */
 const char *hes_text_nearest(const char *word, const char *const *names, size_t n);
 

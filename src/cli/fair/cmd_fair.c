@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/texts.h"
 #include "cli/commands.h"
 #include "heshare/fair.h"
 
@@ -72,17 +73,16 @@ int fair_user_weights_parse(const char *what, const char *list,
 			    struct arbiter_user_weight out[FAIR_MAX_WEIGHTS], size_t *n,
 			    struct hes_err *err)
 {
-	char *text = list ? strdup(list) : NULL, *rest = text, *one;
-	int rc = list && !text ? hes_fail(err, -ENOMEM, "out of memory") : 0;
+	char one[256];
+	int rc = 0;
 
 	*n = 0;
-	while (!rc && rest && (one = strsep(&rest, ","))) {
+	while (!rc && hes_text_next(&list, one, sizeof(one))) {
 		if (*n == FAIR_MAX_WEIGHTS)
 			rc = hes_fail(err, -EINVAL, "%s: more than %d users", what,
 				      FAIR_MAX_WEIGHTS);
 		else
 			rc = weight_parse(what, one, &out[(*n)++], err);
 	}
-	free(text);
 	return rc;
 }

@@ -12,6 +12,7 @@
 #include "app/fair_measure.h"
 #include "app/known_store.h"
 #include "base/num.h"
+#include "base/texts.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "cli/inputs/inputs.h"
@@ -72,16 +73,16 @@ static void power_row(struct table *t, const struct hes_tenant_power *p,
 
 static int clocks_parse(const char *list, uint32_t *out, size_t *n, struct hes_err *err)
 {
-	char *text = strdup(list ? list : "0"), *rest = text, *one;
-	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	char one[32];
+	int rc = 0;
 
-	for (*n = 0; !rc && (one = strsep(&rest, ","));) {
+	list = list ? list : "0";
+	for (*n = 0; !rc && hes_text_next(&list, one, sizeof(one));) {
 		if (*n == MAX_CLOCKS)
 			rc = hes_fail(err, -EINVAL, "--clock: more than %d clocks", MAX_CLOCKS);
 		else
 			rc = hes_parse_u32("--clock", one, 0, 100000, &out[(*n)++], err);
 	}
-	free(text);
 	return rc;
 }
 

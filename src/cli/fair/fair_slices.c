@@ -11,6 +11,7 @@
 
 #include "base/num.h"
 #include "base/plural.h"
+#include "base/texts.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "heshare/fair.h"
@@ -79,21 +80,17 @@ static size_t list_length(const char *list)
 static int list_parse(const char *option, const char *list, bool may_be_empty, fair_parse_fn *parse,
 		      struct hes_fair_tenant *t, size_t n, struct hes_err *err)
 {
-	char *text, *rest, *one, what[40];
+	char one[64], what[40];
 	int rc = 0;
 
 	if (list_length(list) != n)
 		return hes_fail(err, -EINVAL, "%s: %zu value%s where --power has %zu", option,
 				list_length(list), hes_s(list_length(list)), n);
-	text = rest = strdup(list);
-	if (!text)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; !rc && (one = strsep(&rest, ",")); i++) {
+	for (size_t i = 0; !rc && hes_text_next(&list, one, sizeof(one)); i++) {
 		snprintf(what, sizeof(what), "%s, tenant %zu", option, i + 1);
 		if (*one || !may_be_empty)
 			rc = parse(what, one, &t[i], err);
 	}
-	free(text);
 	return rc;
 }
 

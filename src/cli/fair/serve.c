@@ -314,14 +314,13 @@ static int allow_one(struct serve_allow *s, const char *name, struct hes_err *er
 
 static int allow_parse(const char *list, struct serve_allow *s, struct hes_err *err)
 {
-	char *text = list ? strdup(list) : NULL, *rest = text, *one;
-	int rc = list && !text ? hes_fail(err, -ENOMEM, "out of memory") : 0;
+	char one[256];
+	int rc = 0;
 
 	s->a.users = s->users;
 	s->a.groups = s->groups;
-	while (!rc && rest && (one = strsep(&rest, ",")))
+	while (!rc && hes_text_next(&list, one, sizeof(one)))
 		rc = allow_one(s, one, err);
-	free(text);
 	return rc;
 }
 

@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "app/catalogue.h"
 #include "app/model_add.h"
+#include "app/predict_query.h"
 #include "heshare/model.h"
 
 /* What was given of a workload that is added; 0, NULL: was not. */
@@ -151,28 +152,20 @@ static int list(const struct hes_model *m, const struct hes_catalogue *c, bool j
 }
 
 /* Fill co-runners 1.. from "W:B:S,W:B:S". */
-static int parse_co_runners(const struct hes_model *m, const char *text, struct hes_model_job *r,
+static int parse_co_runners(const struct hes_model *m, const char *list, struct hes_model_job *r,
 			    size_t *n, struct hes_err *err)
 {
-	char name[HES_NAME_MAX], batch[16], share[16];
-	int len, rc = 0;
+	struct predict_co_runner named;
+	int rc;
 
-	for (; text && *text && !rc; text += len + (text[len] == ',')) {
+	while ((rc = predict_co_runner_next(&list, &named, err)) > 0) {
 		if (*n == HES_MODEL_MAX_JOBS)
 			return hes_fail(err, -E2BIG, "--co-runners: at most %d jobs on a GPU",
 					HES_MODEL_MAX_JOBS);
-		if (sscanf(text, "%47[^:,]:%15[^:,]:%15[^:,]%n", name, batch, share, &len) != 3)
-			return hes_fail(err, -EINVAL,
-					"--co-runners \"%s\": WORKLOAD:BATCH:SHARE is needed",
-					text);
-		r[*n].workload = hes_model_workload(m, name, err);
-		if (!r[*n].workload)
+		r[*n] = (struct hes_model_job){ hes_model_workload(m, named.workload, err),
+						named.batch_size, named.sm_pct };
+		if (!r[(*n)++].workload)
 			return -ENOENT;
-		rc = hes_parse_u32("--co-runners batch", batch, 1, HES_MODEL_MAX_BATCH,
-				   &r[*n].batch, err);
-		if (!rc)
-			rc = hes_parse_u32("--co-runners share", share, 1, 100, &r[*n].sm_pct, err);
-		*n += 1;
 	}
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/jobs_load.h"
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/run/run_report.h"
@@ -96,17 +97,6 @@ static int clock_rows(struct table *t, const struct partition_answer *a, size_t 
 	return 0;
 }
 
-static void print_quoted(const char *text)
-{
-	putchar('\'');
-	for (; *text; text++)
-		if (*text == '\'')
-			fputs("'\\''", stdout);
-		else
-			putchar(*text);
-	putchar('\'');
-}
-
 /* A command from a file is shown only where a terminal and a shell take it as text. */
 static bool is_plain(const char *text)
 {
@@ -143,7 +133,7 @@ static void print_commands(const struct partition_answer *a, const struct hes_sp
 
 		printf("  CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=%u sh -c ", s->sm_pct[i]);
 		if (p->command[0] && is_plain(p->command))
-			print_quoted(p->command);
+			app_put_quoted(stdout, p->command);
 		else
 			printf("'COMMAND of %s/%u'", p->workload, p->batch_size);
 		printf(" &\n");
