@@ -34,15 +34,9 @@ int hes_mps_start(struct hes_mps *out, const char *uuid, const char *dir, struct
 /** Whether the daemon answers. */
 bool hes_mps_alive(const struct hes_mps *m);
 
-/**
- * Send the daemon one line of at most 254 bytes and read its output, at most @size - 1 bytes.
- * @return 0; -EPIPE no daemon; -ENOENT MPS is not installed; -ETIMEDOUT no answer in time; -EIO,
- * -ENOMEM, -errno of running the control program
+/** The server of the clients. @return 0; -ESRCH no server runs; -EPIPE no daemon; -ENOENT MPS is
+ * not installed; -ETIMEDOUT no answer in time; -EIO, -ENOMEM, -errno of running the control program
  */
-int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t size,
-		    struct hes_err *err);
-
-/** The server of the clients. @return 0; -ESRCH no server runs; else as hes_mps_command() */
 int hes_mps_server(const struct hes_mps *m, pid_t *out, struct hes_err *err);
 
 /** Processes that are clients now. @return how many there are; at most @max are written; -errno */
@@ -51,13 +45,13 @@ long hes_mps_clients(const struct hes_mps *m, pid_t *out, size_t max, struct hes
 /**
  * End a client's GPU work before its process is killed: killing a busy client can hang the server.
  * @return 0, also for a process that is not a client; -ESRCH no server runs; else as
- * hes_mps_command()
+ * hes_mps_server()
  */
 int hes_mps_terminate(const struct hes_mps *m, pid_t client, struct hes_err *err);
 
 /**
  * End daemon and server. Clients have @grace_s seconds to finish.
- * @return 0; -EPIPE there was no daemon; -ETIMEDOUT it does not end; else as hes_mps_command()
+ * @return 0; -EPIPE there was no daemon; -ETIMEDOUT it does not end; else as hes_mps_server()
  */
 int hes_mps_quit(const struct hes_mps *m, unsigned grace_s, struct hes_err *err);
 

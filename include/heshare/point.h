@@ -77,7 +77,6 @@ struct hes_profiling_cost {
 int hes_points_load(const char *path, struct hes_points *out, struct hes_err *err);
 /** Write one; @path "-" is standard output. The file is written completely or not at all. @return
  * 0; -errno of creating or writing it */
-int hes_points_save(const char *path, const struct hes_points *p, struct hes_err *err);
 /**
  * @command as a point has it: one line of text, cut to fit, with "{iterations}" in place of the
  * number @iterations, if that stands in it once. @iterations 0, 1: the number stays

@@ -415,25 +415,11 @@ int hes_csv_double(const struct hes_csv *c, int column, double min, double max, 
 		err);
 }
 
-int hes_csv_u64(const struct hes_csv *c, int column, uint64_t min, uint64_t max, uint64_t *out,
-		struct hes_err *err)
-{
-	return in_row(c,
-		      hes_parse_u64(c->names[column], hes_csv_text(c, column), min, max, out, err),
-		      err);
-}
-
 int hes_csv_u32(const struct hes_csv *c, int column, uint32_t min, uint32_t max, uint32_t *out,
 		struct hes_err *err)
 {
 	return in_row(c,
 		      hes_parse_u32(c->names[column], hes_csv_text(c, column), min, max, out, err),
-		      err);
-}
-
-int hes_csv_seconds(const struct hes_csv *c, int column, int64_t *out_us, struct hes_err *err)
-{
-	return in_row(c, hes_parse_seconds(c->names[column], hes_csv_text(c, column), out_us, err),
 		      err);
 }
 

@@ -56,11 +56,8 @@ const char *hes_csv_path(const struct hes_csv *c);
 const char *hes_csv_text(const struct hes_csv *c, int column);
 int hes_csv_double(const struct hes_csv *c, int column, double min, double max, double *out,
 		   struct hes_err *err);
-int hes_csv_u64(const struct hes_csv *c, int column, uint64_t min, uint64_t max, uint64_t *out,
-		struct hes_err *err);
 int hes_csv_u32(const struct hes_csv *c, int column, uint32_t min, uint32_t max, uint32_t *out,
 		struct hes_err *err);
-int hes_csv_seconds(const struct hes_csv *c, int column, int64_t *out_us, struct hes_err *err);
 /** "FILE:LINE: " before a sentence of the caller's own. Returns @code. */
 int hes_csv_fail(const struct hes_csv *c, struct hes_err *err, int code, const char *fmt, ...)
 	HES_PRINTF(4, 5);

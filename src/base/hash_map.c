@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/prefault.h"
 
@@ -110,18 +111,14 @@ bool hes_hash_set_has(const struct hes_hash_set *s, uint64_t key)
 int hes_hash_set_add(struct hes_hash_set *s, uint64_t key)
 {
 	const size_t n = s->map.n;
+	uint64_t *keys;
 
 	if (hes_hash_set_has(s, key))
 		return 0;
-	if (n == s->room) {
-		const size_t room = n ? 2 * n : FEWEST_SLOTS;
-		uint64_t *keys = reallocarray(s->keys, room, sizeof(*keys));
-
-		if (!keys)
-			return -ENOMEM;
-		s->keys = keys;
-		s->room = room;
-	}
+	keys = hes_grow(s->keys, n, sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	s->keys = keys;
 	if (hes_hash_map_add(&s->map, key, (uint32_t)n))
 		return -ENOMEM;
 	s->keys[n] = key;

@@ -87,7 +87,6 @@ uint32_t hes_text_map_find(const struct hes_text_map *m, const char *text);
 struct hes_hash_set {
 	struct hes_hash_map map;
 	uint64_t *keys;
-	size_t room;
 };
 
 void hes_hash_set_finish(struct hes_hash_set *s);

@@ -153,11 +153,6 @@ int hes_points_load(const char *path, struct hes_points *out, struct hes_err *er
 	return rc;
 }
 
-int hes_points_save(const char *path, const struct hes_points *p, struct hes_err *err)
-{
-	return hes_rows_save(&hes_point_table, path, p->v, p->n, err);
-}
-
 void hes_points_free(struct hes_points *p)
 {
 	free(p->v);

@@ -175,18 +175,18 @@ int hes_profiles_join(const struct hes_profiles *first, const struct hes_profile
 	return 0;
 }
 
-/* The first row of a workload. */
-static size_t first_of(const struct hes_profiles *p, const char *workload)
+/* First profile that is not before @key. */
+static size_t lower_bound(const struct hes_profiles *p, const struct hes_profile *key)
 {
 	size_t low = 0, high = p->n;
 
 	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+		size_t mid = low + (high - low) / 2;
 
-		if (strcmp(p->v[middle].workload, workload) < 0)
-			low = middle + 1;
+		if (hes_profile_compare(&p->v[mid], key) < 0)
+			low = mid + 1;
 		else
-			high = middle;
+			high = mid;
 	}
 	return low;
 }
@@ -195,8 +195,10 @@ void hes_jobs_take_measured(struct hes_jobs *jobs, const struct hes_profiles *p)
 {
 	for (size_t i = 0; i < jobs->n; i++) {
 		struct hes_job *j = &jobs->v[i];
+		struct hes_profile first = { .batch_size = 0 };
 
-		for (size_t k = first_of(p, j->workload);
+		memcpy(first.workload, j->workload, sizeof(first.workload));
+		for (size_t k = lower_bound(p, &first);
 		     k < p->n && strcmp(p->v[k].workload, j->workload) == 0; k++)
 			if (p->v[k].batch_size == j->batch_size &&
 			    p->v[k].memory_mib > j->measured_mib)
@@ -248,22 +250,6 @@ void hes_samples_free(struct hes_samples *s)
 {
 	free(s->v);
 	*s = (struct hes_samples){ 0 };
-}
-
-/* First profile that is not before @key. */
-static size_t lower_bound(const struct hes_profiles *p, const struct hes_profile *key)
-{
-	size_t low = 0, high = p->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (hes_profile_compare(&p->v[mid], key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
 }
 
 static bool same_curve(const struct hes_profile *a, const struct hes_profile *b)

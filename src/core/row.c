@@ -10,6 +10,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/utf8.h"
 #include "heshare/profile.h"
 
@@ -44,24 +45,13 @@ const char *hes_row_older_name(const char *name)
 	return NULL;
 }
 
-static int read_name(const struct hes_csv *csv, int at, const char *column, char *out,
-		     struct hes_err *err)
-{
-	struct hes_err why;
-	int rc = hes_check_name(column, hes_csv_text(csv, at), HES_NAME_MAX - 1, &why);
-
-	if (rc)
-		return hes_csv_fail(csv, err, rc, "%s", why.msg);
-	strcpy(out, hes_csv_text(csv, at));
-	return 0;
-}
-
-static int read_line(const struct hes_csv *csv, int at, const struct hes_row_column *c, char *out,
+/* A name, which is needed, or a line, which may be empty. */
+static int read_text(const struct hes_csv *csv, int at, const struct hes_row_column *c, char *out,
 		     struct hes_err *err)
 {
 	const char *text = hes_csv_text(csv, at);
 	struct hes_err why;
-	int rc = *text ? hes_check_name(c->name, text, (size_t)c->max, &why) : 0;
+	int rc = hes_row_check_text(c, text, &why);
 
 	if (rc)
 		return hes_csv_fail(csv, err, rc, "%s", why.msg);
@@ -92,10 +82,8 @@ static int read_row(const struct hes_row_table *t, const struct hes_csv *csv, co
 			rc = read_maybe(csv, at[i], c, slot, err);
 		if (at[i] < 0 || c->kind == HES_ROW_MAYBE)
 			continue;
-		if (c->kind == HES_ROW_TEXT)
-			rc = read_name(csv, at[i], c->name, slot, err);
-		else if (c->kind == HES_ROW_LINE)
-			rc = read_line(csv, at[i], c, slot, err);
+		if (c->kind == HES_ROW_TEXT || c->kind == HES_ROW_LINE)
+			rc = read_text(csv, at[i], c, slot, err);
 		else if (c->kind == HES_ROW_U32)
 			rc = hes_csv_u32(csv, at[i], (uint32_t)c->min, (uint32_t)c->max, slot, err);
 		else
@@ -104,28 +92,12 @@ static int read_row(const struct hes_row_table *t, const struct hes_csv *csv, co
 	return rc;
 }
 
-static int grow(const struct hes_csv *csv, char **rows, size_t *room, size_t row_size,
-		struct hes_err *err)
-{
-	size_t more = *room ? *room * 2 : 256;
-	char *p;
-
-	if (*room >= MAX_ROWS)
-		return hes_csv_fail(csv, err, -E2BIG, "more than %d rows", MAX_ROWS);
-	p = realloc(*rows, more * row_size);
-	if (!p)
-		return hes_csv_fail(csv, err, -ENOMEM, "out of memory for %zu rows", more);
-	*rows = p;
-	*room = more;
-	return 0;
-}
-
 /* All rows of an open file; *rows is the caller's to free even on failure. */
 static int read_rows(const struct hes_row_table *t, struct hes_csv *csv, char **rows, size_t *n,
 		     struct hes_err *err)
 {
 	int at[HES_ROW_MAX_COLUMNS], rc;
-	size_t room = 0;
+	char *more;
 
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const struct hes_row_column *c = &t->columns[i];
@@ -137,8 +109,12 @@ static int read_rows(const struct hes_row_table *t, struct hes_csv *csv, char **
 			return hes_csv_column(csv, c->name, err);
 	}
 	while ((rc = hes_csv_next(csv, err)) > 0) {
-		if (*n == room && (rc = grow(csv, rows, &room, t->row_size, err)))
-			return rc;
+		if (*n == MAX_ROWS)
+			return hes_csv_fail(csv, err, -E2BIG, "more than %d rows", MAX_ROWS);
+		more = hes_grow(*rows, *n, t->row_size);
+		if (!more)
+			return hes_csv_fail(csv, err, -ENOMEM, "out of memory for %zu rows", *n);
+		*rows = more;
 		rc = read_row(t, csv, at, *rows + *n * t->row_size, err);
 		if (rc)
 			return rc;
@@ -168,6 +144,15 @@ int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, s
 	*out = rows;
 	*out_n = n;
 	return 0;
+}
+
+int hes_row_check_text(const struct hes_row_column *c, const char *text, struct hes_err *err)
+{
+	const bool line = c->kind == HES_ROW_LINE;
+
+	return line && !*text ? 0
+			      : hes_check_name(c->name, text,
+					       line ? (size_t)c->max : HES_NAME_MAX - 1, err);
 }
 
 static bool is_unknown(const struct hes_row_column *c, const void *slot)

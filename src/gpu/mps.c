@@ -54,6 +54,21 @@ static int mps_call(const struct hes_mps *m, const char *flag, const char *input
 	return rc;
 }
 
+static int mps_command(const struct hes_mps *m, const char *line, char *out, size_t size,
+		       struct hes_err *err)
+{
+	char input[256];
+	int status = 0, rc;
+
+	snprintf(input, sizeof(input), "%s\n", line);
+	rc = mps_call(m, NULL, input, out, size, &status, err);
+	if (rc)
+		return rc;
+	return status ? hes_fail(err, -EPIPE, "%s: no MPS control daemon answers there",
+				 m->pipe_dir)
+		      : 0;
+}
+
 static void pause_ms(int ms)
 {
 	struct timespec t = { .tv_nsec = ms * 1000000l };
@@ -65,7 +80,7 @@ bool hes_mps_alive(const struct hes_mps *m)
 {
 	char out[ANSWER_MAX];
 
-	return !hes_mps_command(m, "get_server_list", out, sizeof(out), NULL);
+	return !mps_command(m, "get_server_list", out, sizeof(out), NULL);
 }
 
 static int mps_folder(char *out, const char *dir, const char *name, struct hes_err *err)
@@ -110,21 +125,6 @@ int hes_mps_start(struct hes_mps *out, const char *uuid, const char *dir, struct
 	return 0;
 }
 
-int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t size,
-		    struct hes_err *err)
-{
-	char input[256];
-	int status = 0, rc;
-
-	snprintf(input, sizeof(input), "%s\n", line);
-	rc = mps_call(m, NULL, input, out, size, &status, err);
-	if (rc)
-		return rc;
-	return status ? hes_fail(err, -EPIPE, "%s: no MPS control daemon answers there",
-				 m->pipe_dir)
-		      : 0;
-}
-
 size_t hes_mps_processes_read(const char *text, pid_t *out, size_t max)
 {
 	size_t n = 0;
@@ -148,7 +148,7 @@ int hes_mps_server(const struct hes_mps *m, pid_t *out, struct hes_err *err)
 {
 	char text[ANSWER_MAX];
 	pid_t pid;
-	int rc = hes_mps_command(m, "get_server_list", text, sizeof(text), err);
+	int rc = mps_command(m, "get_server_list", text, sizeof(text), err);
 
 	if (rc)
 		return rc;
@@ -168,7 +168,7 @@ long hes_mps_clients(const struct hes_mps *m, pid_t *out, size_t max, struct hes
 	if (rc)
 		return rc == -ESRCH ? 0 : rc;
 	snprintf(line, sizeof(line), "get_client_list %d", (int)server);
-	rc = hes_mps_command(m, line, text, sizeof(text), err);
+	rc = mps_command(m, line, text, sizeof(text), err);
 	return rc ? rc : (long)hes_mps_processes_read(text, out, max);
 }
 
@@ -181,7 +181,7 @@ int hes_mps_terminate(const struct hes_mps *m, pid_t client, struct hes_err *err
 	if (rc)
 		return rc;
 	snprintf(line, sizeof(line), "terminate_client %d %d", (int)server, (int)client);
-	return hes_mps_command(m, line, text, sizeof(text), err);
+	return mps_command(m, line, text, sizeof(text), err);
 }
 
 int hes_mps_quit(const struct hes_mps *m, unsigned grace_s, struct hes_err *err)
@@ -190,7 +190,7 @@ int hes_mps_quit(const struct hes_mps *m, unsigned grace_s, struct hes_err *err)
 	int rc;
 
 	snprintf(line, sizeof(line), "quit -t %u", grace_s);
-	rc = hes_mps_command(m, line, text, sizeof(text), err);
+	rc = mps_command(m, line, text, sizeof(text), err);
 	if (rc)
 		return rc;
 	for (int waited = 0; hes_mps_alive(m); waited += LOOK_MS) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/rng.h"
 #include "heshare/profiler.h"
 
@@ -19,22 +20,18 @@
 
 struct list {
 	struct hes_sequence *v;
-	size_t n, room;
+	size_t n;
 };
 
 static struct hes_sequence *list_add(struct list *l)
 {
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		struct hes_sequence *v = realloc(l->v, room * sizeof(*v));
+	struct hes_sequence *v = hes_grow(l->v, l->n, sizeof(*v));
 
-		if (!v)
-			return NULL;
-		l->v = v;
-		l->room = room;
-	}
-	l->v[l->n] = (struct hes_sequence){ 0 };
-	return &l->v[l->n++];
+	if (!v)
+		return NULL;
+	l->v = v;
+	v[l->n] = (struct hes_sequence){ 0 };
+	return &v[l->n++];
 }
 
 /* Append the list to @out; on failure @out does not change. */

@@ -39,18 +39,8 @@ int hes_row_check(const struct hes_row_table *t, const void *row, const char *wh
 		double x;
 		int rc;
 
-		if (c->kind == HES_ROW_TEXT) {
-			rc = hes_check_name(c->name, slot, HES_NAME_MAX - 1, err);
-			if (rc) {
-				hes_fail_in(err, "%s", what);
-				return rc;
-			}
-			continue;
-		}
-		if (c->kind == HES_ROW_LINE) {
-			rc = *(const char *)slot
-				     ? hes_check_name(c->name, slot, (size_t)c->max, err)
-				     : 0;
+		if (c->kind == HES_ROW_TEXT || c->kind == HES_ROW_LINE) {
+			rc = hes_row_check_text(c, slot, err);
 			if (rc) {
 				hes_fail_in(err, "%s", what);
 				return rc;

@@ -7,15 +7,13 @@
 static void read_fields(struct hes_csv *c, struct hes_err *err)
 {
 	double d;
-	uint64_t u;
-	int64_t us;
+	uint32_t u;
 
 	for (size_t i = 0; i < hes_csv_columns(c); i++) {
 		if (hes_csv_find(c, hes_csv_column_name(c, i)) < 0)
 			abort();
 		hes_csv_double(c, (int)i, -1e9, 1e9, &d, err);
-		hes_csv_u64(c, (int)i, 0, 1000000, &u, err);
-		hes_csv_seconds(c, (int)i, &us, err);
+		hes_csv_u32(c, (int)i, 0, 1000000, &u, err);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "heshare/draw.h"
+#include "core/row.h"
 #include "measured/measured.h"
 #include "model/params.h"
 #include "model_bench.h"
@@ -724,7 +725,7 @@ TEST(drawn_points_come_back_from_a_file_as_they_were)
 	assert_true(fd >= 0);
 	close(fd);
 	draw(0.017, 3, 0, r, 2, drawn);
-	assert_int_equal(hes_points_save(path, &in, &err), 0);
+	assert_int_equal(hes_rows_save(&hes_point_table, path, in.v, in.n, &err), 0);
 	if (hes_points_load(path, &out, &err))
 		fail_msg("%s", err.msg);
 	unlink(path);

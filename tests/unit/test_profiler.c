@@ -2,6 +2,7 @@
  * samples that follow from them. */
 #include <math.h>
 
+#include "core/row.h"
 #include "heshare/profiler.h"
 #include "heshare/store.h"
 #include "profile/point_windows.h"
@@ -510,7 +511,7 @@ TEST(a_missing_reading_is_missing_in_files_and_in_the_store)
 	assert_non_null(mkdtemp(folder));
 	snprintf(csv, sizeof(csv), "%s/points.csv", folder);
 	snprintf(db, sizeof(db), "%s/store.db", folder);
-	assert_int_equal(hes_points_save(csv, &p, NULL), 0);
+	assert_int_equal(hes_rows_save(&hes_point_table, csv, p.v, p.n, NULL), 0);
 	assert_int_equal(hes_points_load(csv, &back, NULL), 0);
 	assert_int_equal(back.n, 6);
 	assert_true(isnan(back.v[0].sm_occupancy) && isnan(back.v[4].memory_mib) &&
