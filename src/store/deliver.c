@@ -98,43 +98,29 @@ static int add_origin(struct hes_store *s, const struct hes_delivery *d, int64_t
 	return rc;
 }
 
-static int add_profiles(struct hes_store *s, const struct hes_delivery *d,
-			struct hes_delivered *out, struct hes_err *err)
+/* @param t  table of the @n rows */
+static int add_rows(struct hes_store *s, const struct hes_delivery *d,
+		    const struct hes_row_table *t, const void *rows, size_t n, int64_t origin,
+		    size_t *new, size_t *known, struct hes_err *err)
 {
 	struct inserter in;
-	int rc = open_inserter(s, &hes_profile_table, &in, err);
+	int rc = open_inserter(s, t, &in, err);
 
-	for (size_t i = 0; i < d->profiles->n && rc >= 0; i++) {
-		const struct hes_profile *p = &d->profiles->v[i];
-		char what[HES_STORE_ORIGIN_NAME + 2 * HES_NAME_MAX + 40];
-
-		snprintf(what, sizeof(what), "%.*s: %.*s on %.*s at batch size %u",
-			 HES_STORE_ORIGIN_NAME, d->name, HES_NAME_MAX, p->workload, HES_NAME_MAX,
-			 p->gpu_type, p->batch_size);
-		rc = insert(s, &in, out->origin, d->source, p, what, err);
-		out->profiles_new += rc == 1;
-		out->profiles_known += rc == 0;
-	}
-	close_inserter(&in);
-	return rc < 0 ? rc : 0;
-}
-
-static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
-		       struct hes_err *err)
-{
-	struct inserter in;
-	int rc = open_inserter(s, &hes_sample_table, &in, err);
-
-	for (size_t i = 0; i < d->samples->n && rc >= 0; i++) {
-		struct hes_sample row = d->samples->v[i];
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		const void *row = (const char *)rows + i * t->row_size;
 		char what[HES_STORE_ORIGIN_NAME + 40];
+		struct hes_sample sorted;
 
-		snprintf(what, sizeof(what), "%.*s: sample %zu", HES_STORE_ORIGIN_NAME, d->name,
-			 i + 1);
-		hes_co_run_text_sort(row.co_runner_names);
-		rc = insert(s, &in, out->origin, d->source, &row, what, err);
-		out->samples_new += rc == 1;
-		out->samples_known += rc == 0;
+		snprintf(what, sizeof(what), "%.*s: %.*s %zu", HES_STORE_ORIGIN_NAME, d->name,
+			 (int)strlen(t->what) - 1, t->what, i + 1);
+		if (t == &hes_sample_table) {
+			sorted = d->samples->v[i];
+			hes_co_run_text_sort(sorted.co_runner_names);
+			row = &sorted;
+		}
+		rc = insert(s, &in, origin, d->source, row, what, err);
+		*new += rc == 1;
+		*known += rc == 0;
 	}
 	close_inserter(&in);
 	return rc < 0 ? rc : 0;
@@ -156,25 +142,6 @@ static int remove_points(struct hes_store *s, const struct hes_delivery *d, stru
 	return rc;
 }
 
-static int add_points(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
-		      struct hes_err *err)
-{
-	struct inserter in;
-	int rc = open_inserter(s, &hes_point_table, &in, err);
-
-	for (size_t i = 0; i < d->points->n && rc >= 0; i++) {
-		char what[HES_STORE_ORIGIN_NAME + 40];
-
-		snprintf(what, sizeof(what), "%.*s: row %zu of points", HES_STORE_ORIGIN_NAME,
-			 d->name, i + 1);
-		rc = insert(s, &in, out->origin, d->source, &d->points->v[i], what, err);
-		out->points_new += rc == 1;
-		out->points_known += rc == 0;
-	}
-	close_inserter(&in);
-	return rc < 0 ? rc : 0;
-}
-
 /* @return 1 something has changed; 0 nothing; negative errno */
 static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
 		   struct hes_err *err)
@@ -182,13 +149,16 @@ static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes
 	int rc = add_origin(s, d, &out->origin, err);
 
 	if (!rc && d->profiles)
-		rc = add_profiles(s, d, out, err);
+		rc = add_rows(s, d, &hes_profile_table, d->profiles->v, d->profiles->n, out->origin,
+			      &out->profiles_new, &out->profiles_known, err);
 	if (!rc && d->samples)
-		rc = add_samples(s, d, out, err);
+		rc = add_rows(s, d, &hes_sample_table, d->samples->v, d->samples->n, out->origin,
+			      &out->samples_new, &out->samples_known, err);
 	if (!rc && d->replaced)
 		rc = remove_points(s, d, err);
 	if (!rc && d->points)
-		rc = add_points(s, d, out, err);
+		rc = add_rows(s, d, &hes_point_table, d->points->v, d->points->n, out->origin,
+			      &out->points_new, &out->points_known, err);
 	if (!rc && d->cost)
 		rc = hes_db_do(s, "UPDATE origins SET gpu_s = ?2, energy_j = ?3 WHERE id = ?1",
 			       HES_DB(db_int(out->origin), db_real(d->cost->gpu_s),
