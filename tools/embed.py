@@ -12,7 +12,7 @@ def array(index, path):
 def main(out, pairs):
     files = [p.split("=", 1) for p in pairs]
     with open(out, "w") as f:
-        f.write('#include "base/data_table.h"\n\n')
+        f.write('#include "base/data.h"\n\n')
         for i, (_, path) in enumerate(files):
             f.write(array(i, path))
         f.write("const struct hes_data_entry hes_data_table[] = {\n")

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "base/data_table.h"
-
 const char *hes_data_find(const char *name, size_t *len)
 {
 	for (size_t i = 0; i < hes_data_count; i++) {

@@ -7,13 +7,21 @@
 #define HES_CLUSTER_PILOT_H
 
 #include <limits.h>
+#include <stdio.h>
 
 #include "app/app.h"
 #include "app/run_view.h"
-#include "cluster/pilot_script.h"
 #include "heshare/point.h"
 
 #define PILOT_CHAIN_MAX 100
+
+struct pilot_opts {
+	uint64_t nodes, chain;
+	const char *time, *partition, *gpus, *dir, *sbatch, *policy, *prefer, *predictor, *profiles,
+		*catalogue, *budget;
+	double before_end_s;
+	bool print, no_wait, early_ok;
+};
 
 struct pilot {
 	const struct app *app;

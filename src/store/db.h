@@ -23,6 +23,11 @@ struct hes_store {
 	size_t oldest;                   /* of these: the next one takes its place */
 };
 
+struct hes_journal {
+	struct hes_store *store;
+	bool light; /* the transaction does not wait for the disk */
+};
+
 /** A value for a parameter of a statement. What it points to lives until the call returns. */
 struct hes_db_value {
 	enum hes_db_type {

@@ -4,7 +4,8 @@
  * Every commit waits for the disk (synchronous = FULL, store.c), except after
  * hes_journal_begin_light().
  */
-#include "store/journal.h"
+#include "heshare/journal.h"
+#include "store/db.h"
 
 #include <errno.h>
 #include <stdlib.h>

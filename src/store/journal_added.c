@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "store/journal.h"
+#include "heshare/journal.h"
+#include "store/db.h"
 
 void hes_run_added_free(struct hes_run_added *v, size_t n)
 {

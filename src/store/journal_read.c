@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "store/journal.h"
+#include "heshare/journal.h"
+#include "store/db.h"
 
 static const struct hes_db_rows run_rows = {
 	(const struct hes_db_field[]){
