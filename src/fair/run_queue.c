@@ -33,7 +33,6 @@ struct slot {
 	double energy_j;
 	uint64_t items; /* not done */
 	bool used;
-	uint32_t next_free; /* where it is not used */
 	struct hes_fair_tenant tenant;
 };
 
@@ -54,17 +53,15 @@ struct hes_fair_queue {
 	struct slot *slots; /* [room], the first n_slots were used */
 	double *turns;      /* [room]: vruntime of a tenant with work; INFINITY: it has none */
 	uint32_t *owners;   /* [room]: its user */
-	uint32_t n_slots, room;
-	uint32_t free;      /* list of free slots below n_slots; NO_SLOT */
-	struct user *users; /* [users_room] */
-	uint32_t n_users, users_room;
+	struct user *users; /* [room] */
+	uint32_t n_slots, n_users, room;
 
 	/* Scratch: tenants with work, user by user. */
 	struct hes_fair_tenant *busy;     /* [room] */
 	uint32_t *busy_slots;             /* [room] */
 	uint64_t *slices;                 /* [room] */
-	struct hes_fair_user *busy_users; /* [users_room] */
-	uint64_t *user_slices;            /* [users_room] */
+	struct hes_fair_user *busy_users; /* [room] */
+	uint64_t *user_slices;            /* [room] */
 	void *slices_room;                /* of fair_users_fill() */
 };
 
@@ -112,7 +109,6 @@ int hes_fair_queue_create(const struct hes_fair_queue_config *c, struct hes_fair
 	if (!q)
 		return hes_fail(err, -ENOMEM, "out of memory for a run queue");
 	q->c = *c;
-	q->free = NO_SLOT;
 	*out = q;
 	return 0;
 }
@@ -157,21 +153,12 @@ static bool queue_grow(struct hes_fair_queue *q)
 	    !array_grow(&q->busy, room * sizeof(*q->busy)) ||
 	    !array_grow(&q->busy_slots, room * sizeof(*q->busy_slots)) ||
 	    !array_grow(&q->slices, room * sizeof(*q->slices)) ||
+	    !array_grow(&q->users, room * sizeof(*q->users)) ||
+	    !array_grow(&q->busy_users, room * sizeof(*q->busy_users)) ||
+	    !array_grow(&q->user_slices, room * sizeof(*q->user_slices)) ||
 	    !array_grow(&q->slices_room, fair_users_room(room, room)))
 		return false;
 	q->room = room;
-	return true;
-}
-
-static bool users_grow(struct hes_fair_queue *q)
-{
-	uint32_t room = q->users_room ? 2 * q->users_room : LEAST_SLOTS;
-
-	if (!array_grow(&q->users, room * sizeof(*q->users)) ||
-	    !array_grow(&q->busy_users, room * sizeof(*q->busy_users)) ||
-	    !array_grow(&q->user_slices, room * sizeof(*q->user_slices)))
-		return false;
-	q->users_room = room;
 	return true;
 }
 
@@ -209,7 +196,7 @@ static int user_place(struct hes_fair_queue *q, uint32_t id, uint32_t *user, str
 	}
 	if (place == HES_FAIR_MAX_TENANTS)
 		return hes_fail(err, -ENOSPC, "there are %d users already", HES_FAIR_MAX_TENANTS);
-	if (place == q->users_room && !users_grow(q))
+	if (place == q->room && !queue_grow(q))
 		return hes_fail(err, -ENOMEM, "out of memory for user %" PRIu32, id);
 	q->n_users += place == q->n_users;
 	q->users[place] = (struct user){ .id = id, .weight = 1 };
@@ -232,37 +219,30 @@ int hes_fair_queue_set_user(struct hes_fair_queue *q, uint32_t user, double weig
 	return 0;
 }
 
-static uint32_t slot_take(struct hes_fair_queue *q)
-{
-	uint32_t i = q->free;
-
-	if (i == NO_SLOT)
-		return q->n_slots++;
-	q->free = q->slots[i].next_free;
-	return i;
-}
-
 int hes_fair_queue_add(struct hes_fair_queue *q, uint32_t user, const struct hes_fair_tenant *t,
 		       uint32_t *tenant, struct hes_err *err)
 {
-	bool full = q->free == NO_SLOT;
-	int rc = spec_check(full ? q->n_slots : q->free, t, err);
-	uint32_t u;
+	uint32_t slot = 0, u;
+	int rc;
 
+	while (slot < q->n_slots && q->slots[slot].used)
+		slot++;
+	rc = spec_check(slot, t, err);
 	if (rc)
 		return rc;
-	if (full && q->n_slots == HES_FAIR_MAX_TENANTS)
+	if (slot == HES_FAIR_MAX_TENANTS)
 		return hes_fail(err, -ENOSPC, "there are %d tenants already", HES_FAIR_MAX_TENANTS);
-	if (full && q->n_slots == q->room && !queue_grow(q))
-		return hes_fail(err, -ENOMEM, "out of memory for tenant %" PRIu32, q->n_slots);
+	if (slot == q->room && !queue_grow(q))
+		return hes_fail(err, -ENOMEM, "out of memory for tenant %" PRIu32, slot);
 	rc = user_place(q, user, &u, err);
 	if (rc)
 		return rc;
-	*tenant = slot_take(q);
-	q->turns[*tenant] = INFINITY;
-	q->owners[*tenant] = u;
+	q->n_slots += slot == q->n_slots;
+	q->turns[slot] = INFINITY;
+	q->owners[slot] = u;
 	q->users[u].n++;
-	q->slots[*tenant] = (struct slot){ .used = true, .tenant = *t };
+	q->slots[slot] = (struct slot){ .used = true, .tenant = *t };
+	*tenant = slot;
 	return 0;
 }
 
@@ -331,8 +311,7 @@ int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_
 	if (s->items)
 		tenant_departs(q, tenant);
 	q->users[q->owners[tenant]].n--;
-	*s = (struct slot){ .next_free = q->free };
-	q->free = tenant;
+	*s = (struct slot){ .used = false };
 	return 0;
 }
 
