@@ -9,9 +9,19 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
-#include "base/prefault.h"
 
 #define FEWEST_SLOTS 64
+
+/* As calloc(), with its pages mapped: calloc() maps a large block page by page, and a table reads
+ * each page before it writes it, so its pages would be mapped twice. */
+static void *calloc_prefaulted(size_t n, size_t size)
+{
+	void *p = reallocarray(NULL, n, size);
+
+	if (p)
+		memset(p, 0, n * size);
+	return p;
+}
 
 void hes_hash_map_finish(struct hes_hash_map *m)
 {
@@ -44,7 +54,7 @@ int hes_hash_map_reserve(struct hes_hash_map *m, size_t n)
 		larger.n_slots *= 2;
 	if (larger.n_slots == m->n_slots)
 		return 0;
-	larger.slots = hes_calloc_prefaulted(larger.n_slots, sizeof(*larger.slots));
+	larger.slots = calloc_prefaulted(larger.n_slots, sizeof(*larger.slots));
 	if (!larger.slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n_slots; i++)

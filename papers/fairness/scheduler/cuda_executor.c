@@ -16,8 +16,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cuda_driver.h"
 #include "fair_executor.h"
-#include "gpu/cuda_driver.h"
 
 #define DEPTH    64
 #define SPIN_NS  50000 /* polls without a pause, then with one */

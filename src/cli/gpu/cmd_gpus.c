@@ -15,7 +15,7 @@
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
 #include "cluster/offer.h"
-#include "gpu/cuda_driver.h"
+#include "gpu/cuda_order.h"
 #include "launch/contexts.h"
 
 struct gpus_opts {
@@ -96,37 +96,15 @@ static int list_fleet(const struct hes_fleet *f, bool json)
 	return cli_table_out(&t, "heshare-fleet", "gpus", json);
 }
 
-static int device_print(const struct cuda_driver *d, int ordinal, struct hes_err *err)
-{
-	uint8_t u[16];
-	int device, code = d->device_get(&device, ordinal);
-
-	if (!code)
-		code = d->device_uuid(u, device);
-	if (code)
-		return cuda_driver_fail(d, "cuDeviceGetUuid", code, err);
-	printf("GPU-");
-	for (size_t i = 0; i < sizeof(u); i++)
-		printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
-	putchar('\n');
-	return 0;
-}
-
 /* For the process that asks CUDA (app/gpus_visible.c): all UUIDs in its order, one a line. */
 static int cuda_order_print(struct hes_err *err)
 {
-	struct cuda_driver d;
-	int n = 0, code, rc;
+	int rc;
 
 	/* All GPUs, and those of this machine: an MPS server may have fewer. */
 	unsetenv("CUDA_VISIBLE_DEVICES");
 	setenv("CUDA_MPS_PIPE_DIRECTORY", "/dev/null", 1);
-	rc = cuda_driver_open(&d, err);
-	code = rc ? 0 : d.device_count(&n);
-	if (code)
-		rc = cuda_driver_fail(&d, "cuDeviceGetCount", code, err);
-	for (int i = 0; !rc && i < n; i++)
-		rc = device_print(&d, i, err);
+	rc = hes_cuda_order_print(stdout, err);
 	return !rc && fflush(stdout) ? hes_fail(err, -errno, "standard output: %s", strerror(errno))
 				     : rc;
 }

@@ -4,7 +4,7 @@
  * The library must load on a machine without a driver. The driver's threads stay, so it is never
  * unloaded.
  */
-#include "gpu/cuda_driver.h"
+#include "cuda_driver.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,9 +21,7 @@ static const struct {
 	size_t slot;
 } symbols[] = {
 	{ "cuInit", offsetof(struct cuda_driver, init) },
-	{ "cuDeviceGetCount", offsetof(struct cuda_driver, device_count) },
 	{ "cuDeviceGet", offsetof(struct cuda_driver, device_get) },
-	{ "cuDeviceGetUuid", offsetof(struct cuda_driver, device_uuid) },
 	{ "cuDevicePrimaryCtxRetain", offsetof(struct cuda_driver, primary_retain) },
 	{ "cuDevicePrimaryCtxRelease_v2", offsetof(struct cuda_driver, primary_release) },
 	{ "cuCtxPushCurrent_v2", offsetof(struct cuda_driver, push) },

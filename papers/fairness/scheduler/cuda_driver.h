@@ -4,8 +4,8 @@
  * NVIDIA's versions by name: those with _v2 are what every CUDA from 3.2 or 4.0 on has under the
  * base name.
  */
-#ifndef HES_GPU_CUDA_DRIVER_H
-#define HES_GPU_CUDA_DRIVER_H
+#ifndef HES_PAPERS_CUDA_DRIVER_H
+#define HES_PAPERS_CUDA_DRIVER_H
 
 #include "heshare/err.h"
 
@@ -15,9 +15,7 @@
 struct cuda_driver {
 	void *library;
 	int (*init)(unsigned flags);
-	int (*device_count)(int *out);
 	int (*device_get)(int *out, int ordinal);
-	int (*device_uuid)(unsigned char out[16], int device);
 	int (*primary_retain)(void **context, int device);
 	int (*primary_release)(int device);
 	int (*push)(void *context);
