@@ -2,6 +2,7 @@
  * gpus_chosen.c - choose GPUs, and make fleets of them; see gpus_chosen.h.
  */
 #include "app/gpus_chosen.h"
+#include "app/gpus_visible.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include "app/catalogue.h"
-#include "app/gpus_visible.h"
 #include "base/texts.h"
 
 int gpus_look(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,

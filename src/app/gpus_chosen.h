@@ -1,6 +1,6 @@
 /*
- * gpus_chosen.h - the GPUs of this machine: what they lack, those that a list names, and a fleet of
- * them to plan for.
+ * gpus_chosen.h - the GPUs of this machine: what they lack, those that a list names, a fleet of
+ * them to plan for, and what else changes what jobs get there.
  */
 #ifndef HES_APP_GPUS_CHOSEN_H
 #define HES_APP_GPUS_CHOSEN_H
@@ -86,5 +86,14 @@ int gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes
  * @param limit_mw  its power limit; 0: the type's */
 void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const char *uuid,
 		    const struct hes_gpu_type *g, uint32_t limit_mw, bool clocks, bool mps);
+
+/**
+ * Report what outside of heshare changes what jobs get: variables, and an MPS daemon on one of
+ * @gpus.
+ * @param gpus     indices; those below 0 are passed over
+ * @param inherit  jobs inherit the environment of this process
+ */
+void gpus_environment_tell(const struct app *app, const struct hes_devices *d, const long *gpus,
+			   size_t n, bool inherit);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * gpus_environment.c - what jobs must not inherit, and what they do; see gpus_environment.h.
+ * gpus_environment.c - what jobs must not inherit, and what they do; see gpus_chosen.h.
  *
  * Variables that choose what heshare chooses do not reach the jobs. Those that say how a program
  * uses the GPU are the user's wish, for profiles and runs alike: they stay, and are reported.
  */
-#include "app/gpus_environment.h"
+#include "app/gpus_chosen.h"
 
 #include <string.h>
 

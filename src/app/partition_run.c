@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "app/gpus_chosen.h"
-#include "app/known_store.h"
 #include "app/gpus_visible.h"
+#include "app/known_store.h"
 #include "app/run_identity.h"
 #include "app/run_begin.h"
 #include "app/run_gpus.h"

@@ -12,7 +12,7 @@
 
 #include "app/catalogue.h"
 #include "app/gpus_visible.h"
-#include "app/jobs_changed.h"
+#include "app/jobs_file.h"
 #include "app/jobs_load.h"
 #include "app/known_folder.h"
 #include "app/known_store.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "app/catalogue.h"
-#include "app/jobs_changed.h"
+#include "app/jobs_file.h"
 #include "app/jobs_load.h"
 #include "app/planner.h"
 #include "base/file.h"

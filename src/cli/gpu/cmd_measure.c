@@ -24,10 +24,10 @@
 #include "app/catalogue.h"
 #include "cli/inputs/inputs.h"
 #include "app/gpus_chosen.h"
+#include "app/gpus_visible.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/gpu/measure_report.h"
-#include "app/gpus_visible.h"
 
 #define MAX_ARGS    4096
 #define NOT_FOUND   127 /* as shells say it */

@@ -1,6 +1,6 @@
 /*
  * cmd_profile.c - `heshare profile`: its options, progress and result.
- * src/app/profile_gpus.c measures, profile_draw.c draws from the GPU model.
+ * src/app/profile_gpus.c measures, profile_gpus.c draws from the GPU model.
  */
 #include <math.h>
 #include <signal.h>
@@ -112,9 +112,9 @@ static const struct opt profile_opts[] = {
 	{ .name = "noise", .kind = OPT_DOUBLE, AT(q.noise_pct), .arg = "PCT", .def = "1.7",
 	  .max = 50, .with = "modelled",
 	  .help = "with --modelled: variation of a measurement from run to run, %" },
-	{ .name = "physics", .with = "modelled", .kind = OPT_FILE, AT(q.physics), .arg = "FILE", .help = "with "
-		"--modelled: parameters of the GPU model, or "
-		APP_SECOND_PHYSICS " for other equations" },
+	{ .name = "physics", .with = "modelled", .kind = OPT_FILE, AT(q.physics), .arg = "FILE",
+	  .help = "with --modelled: parameters of the GPU model, or " APP_SECOND_PHYSICS " for other "
+		  "equations" },
 	{ 0 }
 };
 /* clang-format on */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "app/fair_tenant.h"
-#include "app/gpus_environment.h"
+#include "app/gpus_chosen.h"
 #include "base/quantity.h"
 #include "base/signals.h"
 #include "cli/cli.h"
