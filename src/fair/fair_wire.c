@@ -92,7 +92,7 @@ void fair_wire_say_version(const void *packet, const char *other, const char *se
 
 	memcpy(&h, packet, sizeof(h));
 	snprintf(out, FAIR_TEXT_MAX,
-		 "%s speaks version %u of the protocol and %s version %u; both must be of one "
+		 "%s speaks version %u of the protocol and %s version %d; both must be of one "
 		 "version of heshare",
 		 other, h.version, self, FAIR_WIRE_VERSION);
 }

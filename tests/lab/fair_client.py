@@ -117,9 +117,7 @@ def names(path, prefix, n, seconds):
 
 
 def hello(tenant, weight=1.0, clock=0):
-    return (
-        head(HELLO) + gpu_uuid() + struct.pack("=dII64s", weight, clock, 0, tenant.encode())
-    )
+    return head(HELLO) + gpu_uuid() + struct.pack("=dII64s", weight, clock, 0, tenant.encode())
 
 
 def forks(path, tenant):
@@ -149,4 +147,6 @@ def raw(path, *packets):
 
 
 if __name__ == "__main__":
-    {"work": work, "names": names, "forks": forks, "raw": raw}[sys.argv[2]](sys.argv[1], *sys.argv[3:])
+    {"work": work, "names": names, "forks": forks, "raw": raw}[sys.argv[2]](
+        sys.argv[1], *sys.argv[3:]
+    )

@@ -81,7 +81,9 @@ class Arbiter:
     def send(self, tenant, kind, *values, **fields):
         self.note(tenant, kind, **fields)
         try:
-            tenant.connection.send(HEAD.pack(MAGIC, self.options.version, kind) + BODY[kind].pack(*values))
+            tenant.connection.send(
+                HEAD.pack(MAGIC, self.options.version, kind) + BODY[kind].pack(*values)
+            )
         except OSError:
             self.drop(tenant)
 
