@@ -147,7 +147,7 @@ static int head_loop(struct head *h, struct hes_err *err)
 
 	for (int rc = 0;;) {
 		const double now_s = hes_monotonic_s();
-		const bool sync = now_s >= sync_s;
+		bool sync;
 
 		if (now_s >= drain_s) {
 			node_find_drained(h);
@@ -164,14 +164,16 @@ static int head_loop(struct head *h, struct hes_err *err)
 			return 0;
 		head_retry(h, rc, err);
 		take_signal(h, &second);
+		/* Planning may have taken long: it is no time in which nothing could go on. */
+		sync = hes_monotonic_s() >= sync_s;
 		look_at_nodes(h, sync);
-		sync_s = sync ? now_s + SYNC_S : sync_s;
-		rc = run_blocked(&h->log, head_any_runner(h), h->stopping, err);
-		if (rc)
-			return rc;
+		sync_s = sync ? hes_monotonic_s() + SYNC_S : sync_s;
 		if (sync && !h->failed)
 			h->log.blocked_us = RUN_NEVER_US;
 		h->failed &= !sync;
+		rc = run_blocked(&h->log, head_any_runner(h), h->stopping, err);
+		if (rc)
+			return rc;
 	}
 }
 
