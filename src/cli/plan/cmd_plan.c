@@ -70,12 +70,10 @@ static const struct opt plan_opts[] = {
 	  .help = "print the plan as one JSON document instead of the summary" },
 	{ .heading = "limits",
 	  .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(q.budget), .arg = "TIME|N",
-	  .help = "joint: stop searching after TIME (200ms, 5s) or N evaluations; N gives the same "
-		  "plan on every machine. Without it, N suits the number of jobs: 108000 for 60. "
-		  "Evaluations that have started are finished" },
+	  .help = "joint: stop searching after TIME (200ms, 5s) or N evaluations, which give the "
+		  "same plan everywhere; without it, N by the number of jobs" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(q.power_cap_w), .arg = "W", .max = 1e9,
-	  .help = "joint: keep the sum of the highest power of all GPUs below this, W; 0: no cap. "
-		  "If no plan is found, the plan is above the cap, and the excess is printed" },
+	  .help = "joint: keep the sum of the highest power of all GPUs below this, W; 0: no cap" },
 	{ .name = "default-clock", .kind = OPT_FLAG, AT(default_clock),
 	  .help = "plan only with the default clock of each GPU type" },
 	{ 0 }
