@@ -319,6 +319,23 @@ static void keep_totals(struct hes_replay *r)
 	*r = totals;
 }
 
+/* Replay by the planner that @s has. */
+static void replay_by(const struct campaign *c, struct campaign_run *run, struct hes_sim s)
+{
+	s.model = c->model;
+	s.fleet = fleet_of(c, run->who);
+	s.jobs = c->jobs;
+	s.profiles = c->profiles;
+	s.seed = run->seed;
+	s.carried_out = run->keep ? &run->carried_out : NULL;
+	run->rc = hes_sim_run(&s, &run->replay, &run->err);
+	if (run->rc)
+		return;
+	run->deadlines_missed = count_missed(c->jobs, &run->replay);
+	if (!run->keep && !c->keep_jobs)
+		keep_totals(&run->replay);
+}
+
 /* Nothing is known at the start. */
 static void do_learning_run(const struct campaign *c, struct campaign_run *run)
 {
@@ -337,25 +354,15 @@ static void do_learning_run(const struct campaign *c, struct campaign_run *run)
 	run->rc = l ? 0 : -ENOMEM;
 	if (run->rc)
 		return;
-	s.model = c->model;
-	s.fleet = c->fleet;
-	s.jobs = c->jobs;
-	s.profiles = c->profiles;
 	s.replan = learn_plan;
 	s.saw = learn_replay_saw;
 	s.order = learn_replay_order;
 	s.ctx = l;
-	s.seed = run->seed;
-	s.carried_out = run->keep ? &run->carried_out : NULL;
-	run->rc = hes_sim_run(&s, &run->replay, &run->err);
+	replay_by(c, run, s);
 	/* It plans all the time: the replay is part of it. */
 	run->plan_wall_s = hes_monotonic_s() - start_s;
-	if (!run->rc) {
+	if (!run->rc)
 		run->learning = *learn_replay_account(l);
-		run->deadlines_missed = count_missed(c->jobs, &run->replay);
-		if (!run->keep && !c->keep_jobs)
-			keep_totals(&run->replay);
-	}
 	learn_replay_free(l);
 }
 
@@ -375,24 +382,13 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 		return;
 	}
 
-	s.model = c->model;
-	s.fleet = fleet_of(c, run->who);
-	s.jobs = c->jobs;
-	s.profiles = c->profiles;
 	s.plan = run->who->plan;
 	s.replan = run->who->policy ? replan : NULL;
 	s.more = p.line ? plan_more : NULL;
 	s.ctx = &p;
-	s.seed = run->seed;
-	s.carried_out = run->keep ? &run->carried_out : NULL;
-	run->rc = hes_sim_run(&s, &run->replay, &run->err);
+	replay_by(c, run, s);
 	hes_replanner_free(p.replanner);
 	hes_line_free(p.line);
-	if (run->rc)
-		return;
-	run->deadlines_missed = count_missed(c->jobs, &run->replay);
-	if (!run->keep && !c->keep_jobs)
-		keep_totals(&run->replay);
 }
 
 static int first_failure(struct campaign *c, struct hes_err *err)
