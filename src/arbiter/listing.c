@@ -8,30 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fair/spread.h"
+
 static const struct hes_fairness not_known = { NAN, NAN, NAN };
-
-/* What tenants had of what is to be equal, and how equal it is. */
-struct spread {
-	double least, most;
-};
-
-static void spread_add(struct spread *s, double x)
-{
-	s->least = fmin(s->least, x);
-	s->most = fmax(s->most, x);
-}
-
-static double spread_fairness(const struct spread *s)
-{
-	return s->most > 0 ? s->least / s->most : 1;
-}
-
-static struct hes_fairness fairness_of(const struct spread *time, const struct spread *energy)
-{
-	const double t = spread_fairness(time), e = spread_fairness(energy);
-
-	return (struct hes_fairness){ t, e, fmin(t, e) };
-}
 
 static uint64_t tenant_age_ns(const struct tenant *t, uint64_t now)
 {
@@ -45,7 +24,7 @@ static struct hes_fairness fairness_recent(const struct listing *l, uint32_t gpu
 {
 	const uint64_t ns = RECENT * l->c->queue.interval * l->c->queue.quantum_ns,
 		       outside_ns = l->gpus[gpu].outside.last_ns;
-	struct spread time = { INFINITY, 0 }, energy = { INFINITY, 0 };
+	struct spread time = SPREAD_NONE, energy = SPREAD_NONE;
 
 	if (outside_ns && outside_ns + ns >= now)
 		return not_known;
@@ -60,14 +39,14 @@ static struct hes_fairness fairness_recent(const struct listing *l, uint32_t gpu
 		spread_add(&time, r.used.fair_ns);
 		spread_add(&energy, r.used.fair_j);
 	}
-	return fairness_of(&time, &energy);
+	return spread_fairness(&time, &energy);
 }
 
 /* Since they came. */
 static struct hes_fairness fairness_total(const struct listing *l, uint32_t gpu, uint64_t now)
 {
 	const uint64_t outside_ns = l->gpus[gpu].outside.last_ns;
-	struct spread time = { INFINITY, 0 }, energy = { INFINITY, 0 };
+	struct spread time = SPREAD_NONE, energy = SPREAD_NONE;
 	uint64_t since_ns = now;
 
 	for (const struct tenant *t = l->tenants->v; t < l->tenants->v + l->tenants->n; t++) {
@@ -79,7 +58,7 @@ static struct hes_fairness fairness_total(const struct listing *l, uint32_t gpu,
 		spread_add(&time, t->sums.all.fair_ns / (double)tenant_age_ns(t, now));
 		spread_add(&energy, t->sums.all.fair_j / (double)tenant_age_ns(t, now));
 	}
-	return outside_ns && outside_ns >= since_ns ? not_known : fairness_of(&time, &energy);
+	return outside_ns && outside_ns >= since_ns ? not_known : spread_fairness(&time, &energy);
 }
 
 /* The user of the first tenant in who, as a tenant: its power where the energies of its tenants are

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clamp.h"
 #include "base/texts.h"
+#include "fair/spread.h"
 #include "heshare/fair.h"
 
 const struct hes_fair_policy hes_fair_policies[] = {
@@ -35,33 +35,16 @@ const struct hes_fair_policy *hes_fair_policy_find(const char *name, struct hes_
 	return NULL;
 }
 
-struct spread {
-	double least, greatest;
-};
-
-static void spread_add(struct spread *s, double x)
-{
-	s->least = lesser(s->least, x);
-	s->greatest = greater(s->greatest, x);
-}
-
-static double evenness(const struct spread *s)
-{
-	return s->greatest > 0 ? s->least / s->greatest : 1;
-}
-
 void hes_fair_measure(const struct hes_fair_tenant *tenants, size_t n, const uint64_t *slices,
 		      struct hes_fairness *out)
 {
-	struct spread time = { 1e300, 0 }, energy = { 1e300, 0 };
+	struct spread time = SPREAD_NONE, energy = SPREAD_NONE;
 
 	for (size_t i = 0; i < n; i++) {
 		spread_add(&time, (double)slices[i] / tenants[i].weight);
 		spread_add(&energy, hes_fair_energy(&tenants[i], slices[i]) / tenants[i].weight);
 	}
-	out->time = evenness(&time);
-	out->energy = evenness(&energy);
-	out->system = lesser(out->time, out->energy);
+	*out = spread_fairness(&time, &energy);
 }
 
 double hes_fair_phi_fair(const struct hes_fair_tenant *tenants, size_t n)
