@@ -29,8 +29,7 @@ below() {
 }
 
 all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU power of pairs" \
-	"time of three and more"
-	"GPU power of three and more")
+	"time of three and more" "GPU power of these")
 
 @test "a GPU is found again from the part to fit: the part held back is met to 2 % in the median" {
 	below 0.2 "$(error before.json first "time alone" median_error)"
@@ -39,6 +38,8 @@ all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU po
 		below "$(error after.json first "$what" median_error)" 0.02
 		below "$(error after.json first "$what" p90_error)" 0.05
 	done
+	# No fit has seen jobs that exceed the GPU.
+	below "$(error after.json first "time without shares" median_error)" 0.03
 }
 
 @test "a second GPU follows from its type's parameters alone: held back is met to 4 % in the median" {

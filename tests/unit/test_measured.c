@@ -238,6 +238,10 @@ TEST(every_member_of_a_group_is_observed_and_all_of_it_is_held_back)
 	assert_true(v->held && v->at.n == 3 && v->measured == .2);
 	assert_string_equal(v->at.r[0].workload->name, "gpt2-tf32");
 	assert_string_equal(v->at.r[1].workload->name, "resnet50-tf32");
+	change(GROUPS_FILE, "equal3", "unpartitioned3");
+	observe();
+	assert_int_equal(count(HES_SERIES_GPU_GROUPS), 0);
+	assert_int_equal(count(HES_SERIES_GPU_UNSHARED), 3);
 }
 
 TEST(shares_and_pairs_held_back_are_the_same_every_time)

@@ -43,7 +43,7 @@ struct group_row {
 	uint32_t group, size;
 	struct member m;
 	struct reading b;
-	bool sequential, usable;
+	bool sequential, unshared, usable;
 	size_t line;
 };
 
@@ -342,6 +342,7 @@ static struct group_row group_row(struct reader *r)
 		return g;
 	g.size = (uint32_t)(form[strlen(form) - 1] - '0');
 	g.sequential = strcmp(form, "sequential2") == 0;
+	g.unshared = strncmp(form, "unpartitioned", strlen("unpartitioned")) == 0;
 	g.usable = usable(r, &g.b, g.m.r.workload, !g.sequential && g.b.mps);
 	g.line = hes_csv_line(r->set.csv);
 	return g;
@@ -374,8 +375,10 @@ static void observe_group(struct reader *r, const struct group_row *rows, size_t
 	for (size_t i = 0; !r->set.rc && whole_group && i < s.n; i++) {
 		for (size_t k = 0; k < s.n; k++)
 			s.r[k] = g[(i + k) % s.n]->m.r;
-		set_reader_observe(&r->set, HES_SERIES_GPU_GROUPS, HES_METRIC_TIME_S, &s,
-				   g[i]->m.time_s, true);
+		set_reader_observe(&r->set,
+				   rows[at].unshared ? HES_SERIES_GPU_UNSHARED
+						     : HES_SERIES_GPU_GROUPS,
+				   HES_METRIC_TIME_S, &s, g[i]->m.time_s, true);
 		if (i == 0)
 			set_reader_observe(&r->set, HES_SERIES_GPU_GROUP_POWER, HES_METRIC_POWER_W,
 					   &s, g[i]->b.power_w, true);

@@ -147,7 +147,7 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_GPU_LEFT_OUT_PAIR_POWER] = { NULL, "  ... power, pair left out", 0, 0, 0, false,
 						 false },
 	[HES_SERIES_GPU_CONSTANT] = { NULL, "  ... slowdown by a constant", 0, 0, 0, false, false },
+	[HES_SERIES_GPU_UNSHARED] = { NULL, "time without shares", 0, 0, 0, false, true },
 	[HES_SERIES_GPU_GROUPS] = { NULL, "time of three and more", 0, 0, 0, false, true },
-	[HES_SERIES_GPU_GROUP_POWER] = { NULL, "GPU power of three and more", 0, 0, 0, false,
-					 true },
+	[HES_SERIES_GPU_GROUP_POWER] = { NULL, "GPU power of these", 0, 0, 0, false, true },
 };
