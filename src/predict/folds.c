@@ -308,7 +308,8 @@ static void score(const struct folding *w, const struct half *h, const struct fo
 					      .co_runners = q.co_runners->jobs,
 					      .weight = o.weight,
 					      .modelled = o.modelled,
-					      .random = f->kind == RANDOM };
+					      .random = f->kind == RANDOM,
+					      .group = f->group };
 		s->off[PREDICTOR_TIME] = log(o.iteration_us / predicted[PREDICTOR_TIME]);
 		s->off[PREDICTOR_POWER] = log(o.power_w / predicted[PREDICTOR_POWER]);
 		s->residual[PREDICTOR_TIME] =

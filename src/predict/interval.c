@@ -16,20 +16,22 @@
 #define LEAST_BEYOND                                                                            \
 	0.01 /* per unit of distance: never 0, because unseen cases are less certain even if no \
 		error shows it */
-#define MOST       4.6 /* ... a factor of 100 either way, when nothing is known */
-#define MIN_SCORES 10  /* scores of a kind; with fewer, the prior is used */
+#define MOST       4.6        /* ... a factor of 100 either way, when nothing is known */
+#define ALL        UINT32_MAX /* groups */
+#define MAX_TYPES  4
+#define MIN_SCORES 10 /* scores of a kind; with fewer, the prior is used */
 /* Priors of errors outside of the training range: half-widths per unit of distance. */
 #define PRIOR_SETTING   0.5
 #define PRIOR_CROWD     0.5
 #define PRIOR_TASK      1.0
-#define PRIOR_TYPE      0.5
+#define PRIOR_TYPE      0.1
 #define PRIOR_PAIR      0.1 /* whatever the distance */
 #define PRIOR_CO_RUNNER 0.03
 /* Offsets that make small distances count, in the unit of each. */
 #define NEAR_SETTING 0.25
 #define NEAR_TASK    0.05
 #define FAR_TASK     0.01 /* for each standard deviation to the tasks nearest to it */
-#define NEAR_TYPE    0.5
+#define NEAR_TYPE    5    /* a type that is near differs, too */
 #define NEAR_STRANGE 0.25
 
 enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, PAIR, CO_RUNNER, MIXED };
@@ -160,10 +162,11 @@ static double reach(const struct range_distance *d, enum kind kind, int output)
 	}
 }
 
-/* The extra error of a kind outside of the training range, per unit of distance. */
-static double learn_outside(const struct interval_score *v, size_t n, int output, double coverage,
-			    struct error *room, const struct interval_width *w, enum kind kind,
-			    double believed)
+/* The extra error per unit of distance, of a kind outside of the training range and a group, or all
+ * groups; 0: too few samples. */
+static double extra_error(const struct interval_score *v, size_t n, int output, double coverage,
+			  struct error *room, const struct interval_width *w, enum kind kind,
+			  uint32_t group)
 {
 	double modelled = modelled_weight(v, n, kind);
 	size_t many = 0;
@@ -171,13 +174,24 @@ static double learn_outside(const struct interval_score *v, size_t n, int output
 	for (size_t i = 0; i < n; i++) {
 		double within = w->within[crowd_of(v[i].co_runners)], off = v[i].off[output];
 
-		if (kind_of(&v[i].distance) == kind)
+		if (kind_of(&v[i].distance) == kind && (group == ALL || v[i].group == group))
 			room[many++] = (struct error){ sqrt(fmax(off * off - within * within, 0)) /
 							       reach(&v[i].distance, kind, output),
 						       weight_of(&v[i], modelled) };
 	}
-	return many < MIN_SCORES ? believed
-				 : fmin(fmax(quantile(room, many, coverage), LEAST_BEYOND), MOST);
+	return many < MIN_SCORES ? 0 : fmax(quantile(room, many, coverage), LEAST_BEYOND);
+}
+
+/* There are few types, each unlike the others in its own way: the one that is held worst counts. */
+static double learn_outside(const struct interval_score *v, size_t n, int output, double coverage,
+			    struct error *room, const struct interval_width *w, enum kind kind,
+			    double believed)
+{
+	double most = extra_error(v, n, output, coverage, room, w, kind, ALL);
+
+	for (uint32_t group = 0; kind == TYPE && group < MAX_TYPES; group++)
+		most = fmax(most, extra_error(v, n, output, coverage, room, w, kind, group));
+	return most > 0 ? fmin(most, MOST) : believed;
 }
 
 static void settle(struct interval *i)

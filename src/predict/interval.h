@@ -35,6 +35,7 @@ struct interval_score {
 	double weight;                     /* of the sample in training */
 	bool modelled;                     /* a sample of the prior */
 	bool random;                       /* left out at random */
+	uint32_t group;                    /* of those that were left out together */
 	struct range_distance distance;    /* to the samples of the fit */
 	uint32_t co_runners;               /* how many */
 };
