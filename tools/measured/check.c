@@ -214,17 +214,26 @@ static struct hes_check_row sum_up(enum hes_series_id id, const struct values *x
 	return row;
 }
 
-/* Whether the parameters were fitted on a GPU: its type's origin says so. */
+/* Whether parameters were fitted on a GPU: the origin of its type or of a workload says so. */
+static bool is_fitted_on(const struct hes_model *m, const struct hes_measured_gpu *b)
+{
+	const char *origin = hes_model_gpu_origin(m, b->type);
+
+	for (size_t i = 0; i < m->n_workloads; i++)
+		if (strcmp(m->workloads[i].origin, b->name) == 0)
+			return true;
+	return origin && strcmp(origin, b->name) == 0;
+}
+
 static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_measured_gpu *b,
 				   const struct hes_series *s, bool held)
 {
-	const char *origin = hes_model_gpu_origin(m, b->type);
 	const struct hes_left_out *left_out =
 		hes_left_out_find((enum hes_series_id)(s - hes_series));
 
 	if (left_out)
 		return left_out->rule ? HES_CHECK_RULE : HES_CHECK_LEFT_OUT;
-	if (!origin || strcmp(origin, b->name))
+	if (!is_fitted_on(m, b))
 		return HES_CHECK_PREDICTED;
 	if (held && s->chosen)
 		return HES_CHECK_CHOSEN;
