@@ -91,6 +91,7 @@ static int order_jobs(struct hes_problem *p)
 			.job = order[i].job,
 			.memory_mib = hes_job_memory_mib(job),
 			.iterations = (double)job->iterations,
+			.keep = job->keep,
 			.deadline_us = job->has_deadline ? (double)(job->deadline_us - r->now_us)
 							 : INFINITY,
 		};
@@ -124,6 +125,7 @@ static void take_running(struct hes_problem *p)
 		p->jobs[p->n + i] = (struct hes_problem_job){
 			.job = run->job,
 			.memory_mib = hes_job_memory_mib(job),
+			.keep = job->keep,
 			.deadline_us = INFINITY,
 		};
 		hes_problem_continue(p, p->n + i, run, r->now_us);
@@ -159,6 +161,25 @@ static void number_types(struct hes_problem *p)
 	}
 }
 
+/* A job with a floor can always have the GPU to itself, by a share of all SMs. */
+static void limit_floor(struct hes_problem *p, const struct hes_problem_job *j)
+{
+	for (size_t t = 0; t < p->n_types && j->keep > 0; t++)
+		p->shares_pct[t] = HES_SHARE_SUM_PCT;
+}
+
+bool hes_problem_breaks_floor(const struct hes_problem *p, struct hes_rates *rates, size_t job,
+			      const struct hes_set *s, uint32_t i, const struct hes_set_rates *r)
+{
+	const struct hes_member alone = { s->m[i].kind, HES_SHARE_SUM_PCT };
+	const double keep = p->jobs[job].keep;
+
+	return keep > 0 && (s->n > 1 || s->m[i].sm_pct < HES_SHARE_SUM_PCT) &&
+	       isfinite(r->iteration_us[i]) &&
+	       r->iteration_us[i] * keep >
+		       hes_rates_alone(rates, s->type, alone, s->clock_mhz).iteration_us;
+}
+
 /* The predictor knows how far the SM shares in its samples exceeded 100 %. */
 static int limit_shares(struct hes_problem *p)
 {
@@ -172,6 +193,8 @@ static int limit_shares(struct hes_problem *p)
 				   : sampled > HES_SHARE_OVER_PCT ? HES_SHARE_OVER_PCT
 								  : sampled;
 	}
+	for (size_t i = 0; i < p->n_jobs && p->shares_pct; i++)
+		limit_floor(p, &p->jobs[i]);
 	return p->shares_pct ? 0 : -ENOMEM;
 }
 
@@ -457,6 +480,7 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 		.job = job,
 		.kind = kind_of(p, from),
 		.memory_mib = from->memory_mib,
+		.keep = from->keep,
 		.iterations = (double)from->iterations,
 		.ready_us = ready_us,
 		.deadline_us = from->has_deadline ? (double)(from->deadline_us - p->request->now_us)
@@ -468,6 +492,7 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 	rc = find_profiles_of(p, j, err);
 	if (rc)
 		return rc;
+	limit_floor(p, j);
 	p->n_kinds_now += j->kind == p->n_kinds_now;
 	drop_infeasible(p, p->n_jobs);
 	return (long)p->n_jobs++;

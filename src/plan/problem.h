@@ -22,6 +22,7 @@ struct hes_problem_job {
 	double deadline_us; /* from now; INFINITY: none, or one that cannot be met */
 	double least_us; /* run time of the job at least, if its deadline cannot be met; else 0 */
 	double ready_us; /* from now: when it arrives */
+	double keep;     /* part of its speed alone that it must have next to others; 0: none */
 };
 
 /** A job that runs already. It stays on its GPU. */
@@ -117,6 +118,11 @@ static inline double hes_problem_start_us(const struct hes_problem *p, size_t jo
 	us = p->solo[type * p->n_kinds + p->jobs[job].kind].start_s * 1e6;
 	return us > p->jobs[job].started_us ? us - p->jobs[job].started_us : 0;
 }
+
+/** Whether a job is slower in a co-run set than its part of its speed alone at that clock.
+ * @param i  its place in the set */
+bool hes_problem_breaks_floor(const struct hes_problem *p, struct hes_rates *rates, size_t job,
+			      const struct hes_set *s, uint32_t i, const struct hes_set_rates *r);
 
 /** A job alone on a whole GPU of a type, at the default clock; INFINITY where it does not run. */
 struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type);

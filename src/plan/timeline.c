@@ -96,8 +96,9 @@ static void admit(struct timeline *t, const struct hes_timeline_item *item, size
 		});
 }
 
-/* @return the jobs in their start-up, a bit for each */
-static uint32_t find_rates(const struct timeline *t, struct hes_set_rates *out)
+/* @return the jobs in their start-up, a bit for each
+ * @param below  how many are below their floors */
+static uint32_t find_rates(const struct timeline *t, struct hes_set_rates *out, uint32_t *below)
 {
 	struct hes_set set = { .type = t->type, .n = t->n };
 	uint32_t starting = 0;
@@ -114,6 +115,9 @@ static uint32_t find_rates(const struct timeline *t, struct hes_set_rates *out)
 		hes_rates_of_starting(t->rates, &set, starting, out);
 	else
 		hes_rates_of(t->rates, &set, out);
+	*below = 0;
+	for (uint32_t i = 0; i < t->n; i++)
+		*below += hes_problem_breaks_floor(t->p, t->rates, t->live[i].job, &set, i, out);
 	return starting;
 }
 
@@ -167,7 +171,7 @@ static void run_phase(struct timeline *t, double arrival_us)
 	const uint32_t n = t->n;
 	struct hes_set_rates rates;
 	double us = INFINITY, mj;
-	uint32_t still = 0, starting = find_rates(t, &rates);
+	uint32_t still = 0, below, starting = find_rates(t, &rates, &below);
 
 	for (uint32_t i = 0; i < n; i++)
 		us = lesser(us, t->live[i].left * rates.iteration_us[i]);
@@ -181,6 +185,7 @@ static void run_phase(struct timeline *t, double arrival_us)
 	t->cost.energy_mj += mj;
 	t->cost.peak_mw = greater(t->cost.peak_mw, rates.power_mw);
 	t->cost.far_us += rates.far ? us : 0;
+	t->cost.late_us += below * us;
 	if (t->each || t->running)
 		add_parts(t, starting, mj, us);
 	for (uint32_t i = 0; i < n; i++) {

@@ -31,7 +31,8 @@ struct hes_timeline_cost {
 			     problem counts them */
 	double energy_mj; /* of the GPU from now on, running jobs included */
 	double last_us;   /* when the GPU is free */
-	double late_us;   /* sum over jobs of the time after their deadlines */
+	double late_us;   /* sum over jobs of the time after their deadlines, and below their floors
+			   */
 	double peak_mw;   /* highest power */
 	double far_us;    /* time with a setting far outside of the training range: struct
 			     hes_set_rates */

@@ -42,23 +42,6 @@ static size_t count_free(const struct hes_problem *p, const struct hes_plan *pla
 	return n;
 }
 
-/* The next jobs in turn, as many as fit. */
-static struct hes_group take_next(const struct hes_problem *p, uint32_t type, size_t next,
-				  size_t most)
-{
-	struct hes_group g = { .n = 0 };
-
-	while (g.n < most && next < p->n) {
-		struct hes_group grown = g;
-
-		grown.m[grown.n++].job = (uint32_t)next++;
-		if (!hes_group_fits(p, type, &grown))
-			break;
-		g = grown;
-	}
-	return g;
-}
-
 /* All SMs for each job, as far as the predictor knows sums of shares. */
 static void share_all(const struct hes_problem *p, uint32_t type, struct hes_group *g)
 {
@@ -86,6 +69,38 @@ static void share(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz
 		*g = all;
 }
 
+/* With these shares no job of a group is below its floor. */
+static bool group_fits(const struct hes_problem *p, uint32_t type, const struct setting *s,
+		       enum shares shares, const struct hes_group *g)
+{
+	const uint32_t clock_mhz = s->clock_mhz(p->types[type]);
+	struct hes_group shared = *g;
+	struct hes_group_cost cost;
+
+	if (!hes_group_fits(p, type, g) || g->n == 1)
+		return hes_group_fits(p, type, g);
+	share(p, type, clock_mhz, shares, &shared);
+	hes_group_run(p, type, clock_mhz, &shared, &cost);
+	return !cost.breaks_floor;
+}
+
+/* The next jobs in turn, as many as fit. */
+static struct hes_group take_next(const struct hes_problem *p, uint32_t type,
+				  const struct setting *s, size_t next, size_t most)
+{
+	struct hes_group g = { .n = 0 };
+
+	while (g.n < most && next < p->n) {
+		struct hes_group grown = g;
+
+		grown.m[grown.n++].job = (uint32_t)next++;
+		if (!group_fits(p, type, s, s->shares, &grown))
+			break;
+		g = grown;
+	}
+	return g;
+}
+
 /* Append a batch, if it has jobs. */
 static int append_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu,
 			const struct setting *s, enum shares shares, struct hes_group *g)
@@ -107,7 +122,8 @@ static int run_variant(const struct hes_problem *p, struct hes_plan *plan, const
 		struct hes_group grown = next[gpu];
 
 		grown.m[grown.n++].job = placed[i].job;
-		if (grown.n > JOBS_A_GPU || !hes_group_fits(p, p->gpus[gpu].type, &grown)) {
+		if (grown.n > JOBS_A_GPU ||
+		    !group_fits(p, p->gpus[gpu].type, s, s->variant_shares, &grown)) {
 			rc = append_batch(p, plan, gpu, s, s->variant_shares, &next[gpu]);
 			grown = (struct hes_group){ 1, { { placed[i].job, 0 } } };
 		}
@@ -132,7 +148,7 @@ static int run_pairs(const struct hes_problem *p, struct hes_plan *plan, const s
 		const size_t free_gpus = count_free(p, plan, gpu),
 			     each = (p->n - i + free_gpus - 1) / free_gpus;
 
-		g = take_next(p, p->gpus[gpu].type, i, each < JOBS_A_GPU ? each : JOBS_A_GPU);
+		g = take_next(p, p->gpus[gpu].type, s, i, each < JOBS_A_GPU ? each : JOBS_A_GPU);
 		rc = append_batch(p, plan, gpu, s, s->shares, &g);
 	}
 	return rc;

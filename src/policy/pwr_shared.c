@@ -38,12 +38,14 @@ struct left {
 	uint32_t sm_pct, memory_mib;
 };
 
-/* The share for what a job uses alone: tens of percent, rounded up. */
+/* The share for what a job uses alone: tens of percent, rounded up. All for one with a floor. */
 static uint32_t demand_pct(const struct hes_problem *p, uint32_t job, uint32_t type)
 {
 	const double used = p->solo[type * p->n_kinds + p->jobs[job].kind].sm_util * 100;
 	const double pct = HES_SHARE_STEP_PCT * ceil(used / HES_SHARE_STEP_PCT);
 
+	if (p->jobs[job].keep > 0)
+		return HES_SHARE_SUM_PCT;
 	return (uint32_t)fmin(fmax(pct, HES_SHARE_STEP_PCT), HES_SHARE_SUM_PCT);
 }
 

@@ -5,6 +5,7 @@
 #include "heshare/draw.h"
 #include "heshare/policy.h"
 #include "plan/assign/pareto.h"
+#include "plan/batch/batch.h"
 #include "policy/line.h"
 #include "policy/variants.h"
 #include "unit_test.h"
@@ -846,6 +847,51 @@ TEST(jobs_that_were_measured_alone_only_take_turns)
 	/* Not less: the middle of the front has lower clocks than the least product. */
 	assert_true(product_of("joint") < 1.05 * product_of("exclusive"));
 	bench.fleet.n = 4;
+}
+
+/* Jobs of a plan that take longer next to others than 1 / .9 of their time alone. */
+static uint32_t count_below(const struct hes_policy *policy, const char *prefer)
+{
+	struct hes_plan plan = plan_with(policy, prefer, NULL);
+	struct hes_problem p;
+	uint32_t below = 0;
+
+	assert_int_equal(hes_problem_init(&p, &bench.request, &bench.err), 0);
+	for (size_t g = 0; g < plan.n_gpus; g++)
+		for (size_t k = 0; k < plan.queues[g].n; k++) {
+			const struct hes_batch *x = &plan.queues[g].batches[k];
+
+			for (uint32_t i = 0; i < x->n; i++) {
+				struct hes_group alone = { 1, { { 0, 100 } } };
+				struct hes_group_cost c;
+				while (p.jobs[alone.m[0].job].job != x->jobs[i].job)
+					alone.m[0].job++;
+				hes_group_run(&p, p.gpus[g].type, x->clock_mhz, &alone, &c);
+				c.last_us = c.last_us / 0.9 + 2;
+				below += (double)(x->jobs[i].end_us - x->start_us) > c.last_us;
+			}
+		}
+	hes_problem_finish(&p);
+	hes_plan_finish(&plan);
+	return below;
+}
+
+TEST(no_plan_has_a_job_below_its_floor)
+{
+	uint32_t sharing = 0; /* policies whose jobs would be */
+
+	for (size_t i = 0; hes_policies[i].name; i++) {
+		const char *const *variants = hes_policies[i].variants;
+
+		draw_jobs(12, 1);
+		sharing += count_below(&hes_policies[i], NULL) > 0;
+		for (size_t k = 0; k < bench.jobs.n; k++)
+			bench.v[k].keep = 0.9;
+		assert_int_equal(count_below(&hes_policies[i], NULL), 0);
+		for (size_t k = 0; variants && variants[k]; k++)
+			assert_int_equal(count_below(&hes_policies[i], variants[k]), 0);
+	}
+	assert_true(sharing > 5);
 }
 
 int main(void)

@@ -102,6 +102,8 @@ static void group_run(const struct hes_problem *p, uint32_t type, uint32_t clock
 				  phase_us, activity_w, part_mj);
 		c.far |= rate.far;
 		for (uint32_t i = 0; i < n; i++) {
+			c.breaks_floor |= hes_problem_breaks_floor(p, p->rates, g->m[r[i].at].job,
+								   &set, i, &rate);
 			c.outside[r[i].at] |= rate.outside[i];
 			/* Rounding: a job with less than a billionth of the phase left has ended.
 			 */

@@ -26,6 +26,7 @@ struct hes_group_cost {
 	double peak_mw;                   /* highest power */
 	uint8_t outside[HES_MAX_SHARING]; /* of each job, in any phase: enum hes_outside */
 	bool far;                         /* in any phase: struct hes_set_rates */
+	bool breaks_floor;                /* in any phase, of any job */
 };
 
 /** Predict a group on a type at a clock. When a job ends, the others continue at the rates

@@ -21,7 +21,7 @@
 /* A batch at one clock. */
 struct option {
 	uint32_t clock_mhz;
-	bool far;        /* far outside of the predictor's training range */
+	bool far;        /* far outside of the predictor's training range, or below a floor */
 	double delay_us; /* its part of the sum of completion times */
 	double energy_mj;
 };
@@ -149,11 +149,11 @@ static void try_clocks(const struct hes_problem *p, uint32_t type, double behind
 		hes_group_run(p, type, g->clocks_mhz[c], &b->group, &cost);
 		b->options[b->n++] = (struct option){
 			g->clocks_mhz[c],
-			cost.far,
+			cost.far || cost.breaks_floor,
 			cost.ends_us + cost.last_us * behind,
 			cost.energy_mj,
 		};
-		if (!cost.far) {
+		if (!b->options[b->n - 1].far) {
 			last_mj = cost.energy_mj;
 			least_mj = fmin(least_mj, last_mj);
 		}

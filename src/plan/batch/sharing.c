@@ -80,7 +80,8 @@ static bool share_move(struct hes_group *g, uint32_t i, uint32_t sum_pct)
 
 double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_cost *c)
 {
-	return aim->score(c, aim->arg) * (c->far ? FAR_PENALTY : 1);
+	return aim->score(c, aim->arg) * (c->far ? FAR_PENALTY : 1) *
+	       (c->breaks_floor ? FAR_PENALTY : 1);
 }
 
 void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
@@ -146,10 +147,15 @@ static double delay_score(const struct hes_group_cost *c, const void *arg)
 	return d->jct_price > 0 ? c->energy_mj + d->jct_price * jct_us : jct_us;
 }
 
-/*
- * A batch's cost with the best shares. INFINITY: tuning could not make it pay, or it is far outside
- * of the training range. A job alone is always allowed.
- */
+/* INFINITY: it is far outside of the training range, or breaks a floor. A job alone is always
+ * allowed. */
+static double score_at(const struct hes_group_cost *c, const struct hes_group *g,
+		       const struct delay *d)
+{
+	return (c->far || c->breaks_floor) && g->n > 1 ? INFINITY : delay_score(c, d);
+}
+
+/* A batch's cost with the best shares. INFINITY: tuning could not make it pay, or as above. */
 static double value_at_default(const struct cutting *c, struct hes_group *g, const struct delay *d,
 			       double worth)
 {
@@ -162,7 +168,7 @@ static double value_at_default(const struct cutting *c, struct hes_group *g, con
 	if (delay_score(&cost, d) * (1 - TUNING_GAIN) >= worth)
 		return INFINITY;
 	hes_share_tune(c->p, c->type, clock_mhz, c->sum_pct, &aim, g, &cost);
-	return cost.far && g->n > 1 ? INFINITY : delay_score(&cost, d);
+	return score_at(&cost, g, d);
 }
 
 /* The same at the best clock: power falls with the clock to a floor, so the value falls and then
@@ -181,7 +187,7 @@ static double value_at_best(const struct cutting *c, struct hes_group *g, const 
 		double value;
 
 		hes_share_tune(c->p, c->type, t->clocks_mhz[i], c->sum_pct, &aim, &at, &cost);
-		value = cost.far && g->n > 1 ? INFINITY : delay_score(&cost, d);
+		value = score_at(&cost, &at, d);
 		worse = value < least ? 0 : worse + 1;
 		if (value < least) {
 			least = value;
