@@ -420,7 +420,7 @@ static void connection_set(struct arbiter *a, uint32_t id, const struct fair_set
 		hes_text_add(what, sizeof(what), "; ", "phi is %g", s->phi);
 	if (!rc)
 		connection_say(&a->connections, ARBITER_CHANGED, id, what);
-	connection_answer(&a->connections, id, FAIR_ANSWER, rc, err.msg);
+	connection_answer(&a->connections, id, FAIR_ANSWER, rc, rc ? err.msg : what);
 }
 
 static void connection_pong(struct arbiter *a, uint32_t id)

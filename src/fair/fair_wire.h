@@ -120,7 +120,7 @@ struct fair_answer {
 	struct fair_head head;
 	int32_t code; /* 0, or a negative errno of the arbiter's machine */
 	uint32_t zero;
-	char text[FAIR_TEXT_MAX]; /* a sentence; "" where code is 0 */
+	char text[FAIR_TEXT_MAX]; /* a sentence: why, or what was set */
 };
 
 struct fair_status {

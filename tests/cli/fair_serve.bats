@@ -86,23 +86,29 @@ in_lab() {
 		serve --profile-for 0
 		client work alice 60 >/dev/null &
 		await alice heshare fair top
-		heshare fair set --phi 0.25 && heshare fair set --tenant alice --weight 3 --gpus 0 || exit 8
+		{ heshare fair set --phi 0.25 && heshare fair set --tenant alice --weight 3 --gpus 0; } >set || exit 8
 		heshare fair top
-		heshare fair set --user "$(id -u)" --weight 2
+		heshare fair set --user "$(id -u)" --weight 2 >>set
 		heshare fair top | grep -A 1 "^ *uid"
 		heshare fair set --tenant nobody --weight 3
 		echo "rc=$?"
 		heshare fair set --user no-such-user --weight 3
+		echo "rc=$?"
+		heshare fair set --phi 1 --gpus 1
 		echo "rc=$?"
 	END
 	[ "$status" -eq 0 ]
 	[[ "${lines[0]}" == GPU-*"Tesla T4  policy etf, phi 0.25 "* ]]
 	[[ "$output" =~ "tenant".*"weight".*"energy %".*"total J" ]]
 	[[ "${lines[4]}" =~ ^"  alice "*.*" running "*3" " ]]
-	[[ "${lines[-3]}" =~ ^" "*"$(id -u) "\ *"1 "\ *"2 " ]]
-	[ "${lines[-2]} ${lines[-1]}" = "rc=2 rc=2" ]
+	[[ "${lines[-4]}" =~ ^" "*"$(id -u) "\ *"1 "\ *"2 " ]]
+	[ "${lines[*]: -3}" = "rc=2 rc=2 rc=2" ]
 	[ "$stderr" = 'heshare fair set: --tenant: there is no tenant "nobody"
-heshare fair set: --user: there is no user "no-such-user"' ]
+heshare fair set: --user: there is no user "no-such-user"
+heshare fair set: --gpus: the arbiter does not share this GPU' ]
+	[ "$(cat set)" = "phi is 0.25
+tenant alice has weight 3
+user $(id -u) has weight 2" ]
 	grep -q "process [0-9]* of user $(id -u) changed settings: phi is 0.25" serve.log
 	grep -q "process [0-9]* of user $(id -u) changed settings: tenant alice has weight 3" serve.log
 	grep -q "process [0-9]* of user $(id -u) changed settings: user $(id -u) has weight 2" serve.log
@@ -272,9 +278,9 @@ heshare fair set: --user: there is no user "no-such-user"' ]
 		FAIR_CLIENT_UID=65534 client work heavy 0.1 1.5 | jq -r .welcome
 		client work heavy 0.1 | jq -r .welcome
 		heshare fair set --tenant heavy --weight 3 2>&1
-		heshare fair set --tenant heavy --weight 3 --user nobody
+		heshare fair set --tenant heavy --weight 3 --user nobody >set
 		heshare fair top --json | jq -c '.gpus[0].tenants | map([.uid, .weight]) | sort'
-		heshare fair set --user nobody --weight 4
+		heshare fair set --user nobody --weight 4 >set
 		heshare fair top --json | jq -c '.gpus[0].users | map([.uid, .weight]) | sort'
 		heshare fair top | grep -A 2 "^ *uid"
 		kill $arbiter; wait $arbiter
@@ -361,6 +367,7 @@ true" ]
 	END
 	[ "$status" -eq 0 ]
 	[ "$output" = "1
+phi is 0.25
 0.25
 the arbiter has 512 connections, as many as it takes
 true" ]

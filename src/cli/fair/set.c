@@ -10,6 +10,7 @@
 
 #include "arbiter/server.h"
 #include "base/num.h"
+#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "app/fair_client.h"
@@ -118,15 +119,21 @@ static int set_run(const struct call *call, struct hes_err *err)
 
 	if (!rc)
 		rc = fair_socket_find(cli_app(), o->socket, path, err);
-	return rc ? rc : message_exchange(path, &m, length, err);
+	if (!rc)
+		rc = message_exchange(path, &m, length, err);
+	if (rc)
+		return rc;
+	hes_visible_put(stdout, 0, m.answer.text);
+	putchar('\n');
+	return 0;
 }
 
 const struct command cmd_fair_set = {
 	.name = "fair set",
 	.args = "",
 	.summary = "change phi, or the weight of a tenant or user",
-	.text = "Changes phi, or the weight of a tenant or user, of an arbiter that serves. For "
-		"root and the arbiter's user.",
+	.text = "Changes phi, or the weight of a tenant or user, of an arbiter that serves, "
+		"and prints what was set. For root and the arbiter's user.",
 	.example = "  heshare fair set --tenant train --weight 2\n"
 		   "  heshare fair set --user alice --weight 2",
 	.opts = set_opts,
