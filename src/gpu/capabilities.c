@@ -77,9 +77,7 @@ static int compute_of(const struct hes_devices *d, size_t i)
 {
 	int major = 0, minor = 0;
 
-	return d->nvml.capability && !d->nvml.capability(d->gpus[i].handle, &major, &minor)
-		       ? 10 * major + minor
-		       : 0;
+	return !NVML_CALL(d, i, capability, &major, &minor) ? 10 * major + minor : 0;
 }
 
 static void look_at_settings(const struct hes_devices *d, size_t i, const struct hes_device_info *b,
@@ -106,7 +104,7 @@ static void look_at_settings(const struct hes_devices *d, size_t i, const struct
 	else if (!may)
 		add_missing(l, HES_CAPABILITY_LIMIT_POWER, root,
 			    "the power limit cannot be set: the driver does not let this user");
-	if (d->nvml.persistence && !d->nvml.persistence(d->gpus[i].handle, &mode) && !mode)
+	if (!NVML_CALL(d, i, persistence, &mode) && !mode)
 		add_missing(l, HES_CAPABILITY_PERSISTENCE,
 			    "sudo nvidia-smi -pm 1, or start nvidia-persistenced",
 			    "persistence mode is off: the driver forgets settings when its last "
@@ -148,9 +146,7 @@ static int compute_mode_of(const struct hes_devices *d, size_t i)
 {
 	int mode;
 
-	return d->nvml.compute_mode && !d->nvml.compute_mode(d->gpus[i].handle, &mode)
-		       ? mode
-		       : NVML_COMPUTE_DEFAULT;
+	return !NVML_CALL(d, i, compute_mode, &mode) ? mode : NVML_COMPUTE_DEFAULT;
 }
 
 bool hes_device_is_exclusive(const struct hes_devices *d, size_t i)
@@ -164,8 +160,7 @@ static bool is_mig(const struct hes_devices *d, size_t i)
 {
 	unsigned current = 0, pending;
 
-	return d->nvml.mig_mode && !d->nvml.mig_mode(d->gpus[i].handle, &current, &pending) &&
-	       current == 1;
+	return !NVML_CALL(d, i, mig_mode, &current, &pending) && current == 1;
 }
 
 static const char

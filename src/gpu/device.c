@@ -285,7 +285,7 @@ long hes_devices_find(const struct hes_devices *d, const char *name)
 				return -ENOTUNIQ;
 			found = (long)i;
 		}
-		if (d->gpus[i].handle && d->nvml.pci && !d->nvml.pci(d->gpus[i].handle, &pci) &&
+		if (d->gpus[i].handle && !NVML_CALL(d, i, pci, &pci) &&
 		    strncasecmp(pci.bus_id, name, sizeof(pci.bus_id)) == 0)
 			return (long)i;
 	}
@@ -370,8 +370,7 @@ int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, s
 
 	if (code)
 		return code;
-	code = d->nvml.lock_clocks ? d->nvml.lock_clocks(d->gpus[i].handle, mhz, mhz)
-				   : NVML_FUNCTION_MISSING;
+	code = NVML_CALL(d, i, lock_clocks, mhz, mhz);
 	snprintf(what, sizeof(what), "locking its clock at %u MHz", mhz);
 	return code ? hes_nvml_fail(d, i, what, code, err) : 0;
 }

@@ -70,6 +70,11 @@ struct hes_devices {
 	struct nvml_gpu *gpus;
 };
 
+/** Call an optional function for a GPU with a handle. @return NVML's code */
+#define NVML_CALL(d, i, function, ...)                                             \
+	((d)->nvml.function ? (d)->nvml.function((d)->gpus[i].handle, __VA_ARGS__) \
+			    : NVML_FUNCTION_MISSING)
+
 /** Load the library and its functions. @return 0; -ENODEV, -EPROTO */
 int hes_nvml_find(struct hes_devices *d, struct hes_err *err);
 

@@ -28,8 +28,7 @@ static int read_power(const struct hes_devices *d, size_t i, struct hes_reading 
 		code = code ? code : f.code;
 		mw = f.value.ui;
 	} else {
-		code = d->nvml.power ? d->nvml.power(d->gpus[i].handle, &mw)
-				     : NVML_FUNCTION_MISSING;
+		code = NVML_CALL(d, i, power, &mw);
 	}
 	if (!code && !mw)
 		code = NVML_NOT_SUPPORTED;
@@ -40,7 +39,7 @@ static int read_power(const struct hes_devices *d, size_t i, struct hes_reading 
 static int read_energy(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	unsigned long long mj = 0;
-	int code = d->nvml.energy ? d->nvml.energy(d->gpus[i].handle, &mj) : NVML_FUNCTION_MISSING;
+	int code = NVML_CALL(d, i, energy, &mj);
 
 	out->energy_mj = mj;
 	return code ? code : POSSIBLE(mj <= MOST_MJ);
@@ -49,8 +48,7 @@ static int read_energy(const struct hes_devices *d, size_t i, struct hes_reading
 static int read_clock(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	unsigned mhz = 0;
-	int code = d->nvml.clock ? d->nvml.clock(d->gpus[i].handle, NVML_CLOCK_SM, &mhz)
-				 : NVML_FUNCTION_MISSING;
+	int code = NVML_CALL(d, i, clock, NVML_CLOCK_SM, &mhz);
 
 	out->clock_mhz = mhz;
 	return code ? code : POSSIBLE(mhz > 0 && mhz <= d->gpus[i].most_mhz);
@@ -59,8 +57,7 @@ static int read_clock(const struct hes_devices *d, size_t i, struct hes_reading 
 static int read_reasons(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	unsigned long long bits;
-	int code =
-		d->nvml.reasons ? d->nvml.reasons(d->gpus[i].handle, &bits) : NVML_FUNCTION_MISSING;
+	int code = NVML_CALL(d, i, reasons, &bits);
 
 	if (code)
 		return code;
@@ -73,8 +70,7 @@ static int read_reasons(const struct hes_devices *d, size_t i, struct hes_readin
 static int read_temperature(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	unsigned celsius = 0;
-	int code = d->nvml.temperature ? d->nvml.temperature(d->gpus[i].handle, 0, &celsius)
-				       : NVML_FUNCTION_MISSING;
+	int code = NVML_CALL(d, i, temperature, 0, &celsius);
 
 	out->temperature_c = celsius;
 	return code ? code : POSSIBLE(celsius > 0 && celsius <= MOST_CELSIUS);
@@ -83,8 +79,7 @@ static int read_temperature(const struct hes_devices *d, size_t i, struct hes_re
 static int read_utilisation(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	struct nvml_utilization u = { 0 };
-	int code = d->nvml.utilization ? d->nvml.utilization(d->gpus[i].handle, &u)
-				       : NVML_FUNCTION_MISSING;
+	int code = NVML_CALL(d, i, utilization, &u);
 
 	out->busy_pct = u.gpu;
 	out->memory_pct = u.memory;
@@ -94,7 +89,7 @@ static int read_utilisation(const struct hes_devices *d, size_t i, struct hes_re
 static int read_memory(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	struct nvml_memory m = { 0 };
-	int code = d->nvml.memory ? d->nvml.memory(d->gpus[i].handle, &m) : NVML_FUNCTION_MISSING;
+	int code = NVML_CALL(d, i, memory, &m);
 
 	out->memory_used_bytes = m.used;
 	return code ? code : POSSIBLE(m.used <= m.total);
