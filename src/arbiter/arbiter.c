@@ -33,29 +33,6 @@ struct arbiter {
 
 /* --- create and destroy --- */
 
-static int config_check(const struct arbiter_config *c, struct hes_err *err)
-{
-	if (c->n_gpus < 1 || c->n_gpus > ARBITER_MAX_GPUS)
-		return hes_fail(err, -EINVAL, "%zu GPUs are outside 1 to %d", c->n_gpus,
-				ARBITER_MAX_GPUS);
-	if (c->connections < 1 || c->connections > ARBITER_MAX_CONNECTIONS)
-		return hes_fail(err, -EINVAL, "%u connections are outside 1 to %d", c->connections,
-				ARBITER_MAX_CONNECTIONS);
-	if (c->kept >= c->connections)
-		return hes_fail(err, -EINVAL, "%u of %u connections cannot be kept", c->kept,
-				c->connections);
-	if (c->per_user < 1 || c->per_user > ARBITER_MAX_PER_USER)
-		return hes_fail(err, -EINVAL, "%u connections of a user are outside 1 to %d",
-				c->per_user, ARBITER_MAX_PER_USER);
-	if (c->n_user_weights > c->connections)
-		return hes_fail(err, -EINVAL, "%zu weights of users are more than %u",
-				c->n_user_weights, c->connections);
-	if (!(c->max_weight >= HES_FAIR_MIN_NUMBER && c->max_weight <= HES_FAIR_MAX_NUMBER))
-		return hes_fail(err, -EINVAL, "a greatest weight of %g is outside %g to %g",
-				c->max_weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
-	return 0;
-}
-
 static int gpus_create(struct arbiter *a)
 {
 	a->gpus = calloc(a->c.n_gpus, sizeof(*a->gpus));
@@ -86,12 +63,10 @@ static int listing_create(struct arbiter *a, uint64_t now)
 int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out, uint64_t now,
 		   struct arbiter **made, struct hes_err *err)
 {
-	int rc = config_check(c, err);
-	struct arbiter *a = rc ? NULL : calloc(1, sizeof(*a));
+	struct arbiter *a = calloc(1, sizeof(*a));
 	uint32_t n = c->connections + SPARE;
+	int rc;
 
-	if (rc)
-		return rc;
 	if (!a)
 		return hes_fail(err, -ENOMEM, "out of memory for an arbiter");
 	a->c = *c;

@@ -17,7 +17,7 @@
 
 struct arbiter;
 
-/** @return 0; -EINVAL a number out of range; -ENOMEM */
+/** @param c  its numbers are in range; copied. @return 0; -ENOMEM */
 int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out, uint64_t now,
 		   struct arbiter **a, struct hes_err *err);
 void arbiter_destroy(struct arbiter *a);

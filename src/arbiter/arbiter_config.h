@@ -15,7 +15,6 @@
 
 #define ARBITER_MAX_GPUS        64
 #define ARBITER_MAX_CONNECTIONS 4096
-#define ARBITER_MAX_PER_USER    64
 #define ARBITER_NEVER           UINT64_MAX
 
 #define MS     UINT64_C(1000000)
@@ -41,7 +40,7 @@ struct arbiter_config {
 	size_t n_gpus;                         /* 1..ARBITER_MAX_GPUS */
 	uint32_t connections;                  /* 1..ARBITER_MAX_CONNECTIONS */
 	uint32_t kept;     /* of them for STATUS and SET of root and the owner: < connections */
-	uint32_t per_user; /* connections of a user: 1..ARBITER_MAX_PER_USER */
+	uint32_t per_user; /* connections of a user: at least 1 */
 	uint32_t owner;    /* user who may change settings and have any weight, as root may */
 	double max_weight; /* of tenants, that other users may ask for in HELLO; SET gives more */
 	const struct arbiter_user_weight *user_weights; /* [n_user_weights], copied */
