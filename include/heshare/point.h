@@ -82,6 +82,12 @@ int hes_points_load(const char *path, struct hes_points *out, struct hes_err *er
  * number @iterations, if that stands in it once. @iterations 0, 1: the number stays
  */
 void hes_point_command(const char *command, uint64_t iterations, char out[HES_POINT_COMMAND]);
+/**
+ * The profile of a job that was measured alone on a whole GPU without a lock. Without counters the
+ * utilisation rates of the driver stand in their place.
+ * @return false: the GPU did not report what a profile needs; *out is unchanged
+ */
+bool hes_point_profile(const struct hes_point *p, struct hes_profile *out);
 /** Whether two commands of points differ at most in "exec", {iterations} and its option. */
 bool hes_point_same_command(const char *a, const char *b);
 /** Free what they hold and clear them. */

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,30 @@ int hes_points_load(const char *path, struct hes_points *out, struct hes_err *er
 	if (!rc)
 		*out = (struct hes_points){ rows, n };
 	return rc;
+}
+
+bool hes_point_profile(const struct hes_point *p, struct hes_profile *out)
+{
+	const double sm = isnan(p->sm_active) ? p->busy : p->sm_active,
+		     dram = isnan(p->dram_active) ? p->memory_busy : p->dram_active;
+
+	if (isnan(sm) || isnan(dram))
+		return false;
+	*out = (struct hes_profile){
+		.batch_size = p->batch_size,
+		.memory_mib = isnan(p->memory_mib) ? 0 : (uint32_t)p->memory_mib,
+		.clock_mhz = isnan(p->held_mhz) ? 0 : (uint32_t)lround(p->held_mhz),
+		.iteration_us = p->iteration_us,
+		.busy = isnan(p->busy) ? 0 : fmax(p->busy, fmin(sm, 1)),
+		.sm_util = fmin(sm, 1),
+		.dram_util = fmin(dram, 1),
+		.power_mw = p->power_mw,
+		.time_se = isnan(p->time_se) ? 0 : p->time_se,
+		.start_s = isnan(p->start_s) ? 0 : p->start_s,
+	};
+	strcpy(out->workload, p->workload);
+	strcpy(out->gpu_type, p->gpu_type);
+	return true;
 }
 
 void hes_points_free(struct hes_points *p)

@@ -241,26 +241,13 @@ static double start_of(const struct derivation *t, const struct hes_point *job)
 /* @return false: the GPU did not report what a profile needs */
 static bool profile_of(const struct derivation *t, const struct entry *e, struct hes_profile *out)
 {
-	const struct hes_point *p = e->p;
-	double sm = isnan(p->sm_active) ? guess_sm_util(t, p) : p->sm_active;
-	double dram = isnan(p->dram_active) ? p->memory_busy : p->dram_active;
+	struct hes_point p = *e->p;
 
-	if (isnan(sm) || isnan(dram))
+	p.sm_active = isnan(p.sm_active) ? guess_sm_util(t, e->p) : p.sm_active;
+	if (!hes_point_profile(&p, out))
 		return false;
-	*out = (struct hes_profile){
-		.batch_size = p->batch_size,
-		.memory_mib = isnan(p->memory_mib) ? 0 : (uint32_t)p->memory_mib,
-		.clock_mhz = isnan(p->held_mhz) ? 0 : (uint32_t)lround(p->held_mhz),
-		.iteration_us = p->iteration_us,
-		.busy = isnan(p->busy) ? 0 : fmax(p->busy, fmin(sm, 1)),
-		.sm_util = fmin(sm, 1),
-		.dram_util = fmin(dram, 1),
-		.power_mw = p->power_mw,
-		.time_se = e->time_se,
-		.start_s = start_of(t, p),
-	};
-	strcpy(out->workload, p->workload);
-	strcpy(out->gpu_type, p->gpu_type);
+	out->time_se = e->time_se;
+	out->start_s = start_of(t, e->p);
 	return true;
 }
 

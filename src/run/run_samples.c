@@ -37,10 +37,10 @@ static bool profile_of(const struct run_samples *s, const struct run_gpu *g,
 
 void run_samples_know(struct run_samples *s, const struct hes_point *p)
 {
-	struct hes_profile *v = s->own.v;
+	struct hes_profile *v = s->own.v, new;
 	size_t i = 0;
 
-	if (p->clock_mhz || isnan(p->sm_active) || isnan(p->dram_active))
+	if (p->clock_mhz || !hes_point_profile(p, &new))
 		return;
 	while (i < s->own.n &&
 	       (v[i].batch_size != p->batch_size || strcmp(v[i].workload, p->workload) ||
@@ -52,19 +52,7 @@ void run_samples_know(struct run_samples *s, const struct hes_point *p)
 		return;
 	s->own.v = v;
 	s->own.n += i == s->own.n;
-	v[i] = (struct hes_profile){ .batch_size = p->batch_size,
-				     .memory_mib =
-					     isnan(p->memory_mib) ? 0 : (uint32_t)p->memory_mib,
-				     .clock_mhz = isnan(p->held_mhz) ? 0 : (uint32_t)p->held_mhz,
-				     .iteration_us = p->iteration_us,
-				     .busy = isnan(p->busy) ? 0 : fmax(p->busy, p->sm_active),
-				     .sm_util = p->sm_active,
-				     .dram_util = p->dram_active,
-				     .power_mw = p->power_mw,
-				     .time_se = isnan(p->time_se) ? 0 : p->time_se,
-				     .start_s = isnan(p->start_s) ? 0 : p->start_s };
-	memcpy(v[i].workload, p->workload, sizeof(v[i].workload));
-	memcpy(v[i].gpu_type, p->gpu_type, sizeof(v[i].gpu_type));
+	v[i] = new;
 	hes_profiles_sort(&s->own);
 }
 
