@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/setting.h"
+#include "profile/session.h"
 
 #define WHOLE     100  /* percent */
 #define SATURATED 0.97 /* of the throughput on the whole GPU: the job does not use more SMs */

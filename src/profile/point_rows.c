@@ -13,7 +13,6 @@
 #include "measure/steady.h"
 #include "profile/point_windows.h"
 #include "profile/session.h"
-#include "profile/setting.h"
 
 #define LATE_PART 0.25 /* of a window: without a look for longer, the window does not count */
 

@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "profile/session.h"
-#include "profile/setting.h"
 
 #define METER_PART 0.1 /* of a window, between two samples */
 

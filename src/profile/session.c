@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/plural.h"
-#include "profile/setting.h"
 
 #define GRACE_S 1    /* for an MPS daemon to end */
 #define CAPPED  0.05 /* of the time */

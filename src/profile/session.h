@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "base/hash_map.h"
+#include "core/co_run_text.h"
 #include "heshare/measure.h"
 #include "heshare/profiler.h"
 #include "launch/contexts.h"
@@ -93,7 +94,10 @@ void profiling_report(struct profiling *all, const char *note);
  * -ENOMEM */
 int profiling_count(struct profiling *all, size_t *there);
 
-/** The setting of a sequence's stage at a clock; the order of the jobs does not matter. */
+/** The clock to lock for a clock of a grid or of a point; 0: none, that one is the default. */
+uint32_t setting_lock(const struct hes_gpu_type *type, uint32_t clock_mhz);
+/** The setting of a sequence's stage at a clock, GPU type and co-run set, as a number that is not
+ * 0; the order of the jobs does not matter. */
 uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type,
 		    const struct hes_sequence *t, struct hes_stage stage, uint32_t clock_mhz);
 /** The setting of a row of points of a type. */

@@ -1,15 +1,14 @@
 /*
- * setting.c - the setting of a point as a number; see setting.h.
+ * setting.c - the setting of a point as a number; see session.h.
  */
-#include "profile/setting.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "profile/session.h"
 
-uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text)
+/* @param clock_mhz  0: nothing is locked */
+static uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text)
 {
 	char clock[16];
 

@@ -7,7 +7,6 @@
 #include "heshare/store.h"
 #include "profile/point_windows.h"
 #include "profile/session.h"
-#include "profile/setting.h"
 #include "measure/steady.h"
 #include "unit_test.h"
 
