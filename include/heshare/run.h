@@ -126,6 +126,8 @@ struct hes_run_job_record {
 				lines; 0: none seen */
 	double clock_mhz, clock_s; /* mean clock of its GPU while that attempt ran, over clock_s;
 				      0 s: not read */
+	uint32_t floor_windows, floor_kept; /* of a job with a floor, in this session: windows of
+					       10 s next to others, and those in which it kept it */
 };
 
 /** The result. Arrays are in the order of the fleet and of the jobs, without those of other nodes.

@@ -11,6 +11,8 @@
 
 #define LOOK_S    3        /* of a job whose lines have their time */
 #define LOOK_LONG 10       /* of others, and of one that prints nothing more */
+#define WINDOW_S  10       /* of the share of time in which the floor is kept */
+#define LINES_US  30000000 /* after which no line of progress is waited for */
 #define AGAIN_US  30000000 /* first wait, after which a held job is tried again */
 
 bool run_has_floor(const struct run_gpu *g)
@@ -34,15 +36,45 @@ static double floor_at_most(const struct run_task *t, int64_t now)
 		       : (double)(p->iterations - f->from + 2 * p->step) / took_s;
 }
 
+/* Seconds since then, by its lines where they have their time. */
+static double floor_took_s(const struct run_task *t, double from_s, int64_t from_us)
+{
+	return isnan(t->progress.seconds) || isnan(from_s)
+		       ? (double)(t->progress_us - from_us) * 1e-6
+		       : t->progress.seconds - from_s;
+}
+
+/* Windows next to others, each judged by its mean speed. @param begin  the one that is open does
+ * not count */
+static void floor_count(struct run_learner *l, struct run_task *t, bool begin)
+{
+	const struct hes_progress *p = &t->progress;
+	struct run_floor_window *w = &t->floor.window;
+	const double took_s = floor_took_s(t, w->from_s, w->from_us);
+	struct learn_alone own;
+
+	if (!p->known || !run_learner_own(l, t, &own))
+		return;
+	begin |= w->attempt != t->attempt.id || p->iterations < w->from;
+	if (!begin && took_s < WINDOW_S)
+		return;
+	if (!begin) {
+		const uint32_t n = (uint32_t)(took_s / WINDOW_S);
+
+		t->record.floor_windows += n;
+		if ((double)(p->iterations - w->from) / took_s >= t->job->keep * own.rate)
+			t->record.floor_kept += n;
+	}
+	*w = (struct run_floor_window){ p->iterations, p->seconds, t->progress_us, t->attempt.id };
+}
+
 /* Its speed since the last look, as a part of its speed alone. @return false: not long enough */
 static bool floor_look(struct run_learner *l, struct run_task *t, int64_t now, double *part)
 {
 	const struct hes_progress *p = &t->progress;
 	const int64_t segment_us = t->gpu->energy.now.start_us;
 	struct run_floor *f = &t->floor;
-	const double took_s = isnan(p->seconds) || isnan(f->from_s)
-				      ? (double)(t->progress_us - f->from_us) * 1e-6
-				      : p->seconds - f->from_s;
+	const double took_s = floor_took_s(t, f->from_s, f->from_us);
 	struct learn_alone own;
 
 	if (!p->known || !run_learner_own(l, t, &own))
@@ -55,11 +87,10 @@ static bool floor_look(struct run_learner *l, struct run_task *t, int64_t now, d
 	*part = (double)(p->iterations - f->from) / took_s / own.rate;
 	if (f->segment_us != segment_us || p->iterations < f->from)
 		*part = INFINITY;
-	*f = (struct run_floor){ .from = p->iterations,
-				 .from_s = p->seconds,
-				 .from_us = t->progress_us,
-				 .segment_us = segment_us,
-				 .given_up = f->given_up };
+	f->from = p->iterations;
+	f->from_s = p->seconds;
+	f->from_us = t->progress_us;
+	f->segment_us = segment_us;
 	return true;
 }
 
@@ -125,14 +156,13 @@ struct run_task *run_floor_unknown(struct run_learner *l, const struct run_gpu *
 	return NULL;
 }
 
-void run_floor_give_up(struct run_learner *l, struct run_task *t)
+void run_floor_give_up(struct run_learner *l, struct run_task *t, const char *why)
 {
 	if (t->floor.given_up == t->attempt.id)
 		return;
 	t->floor.given_up = t->attempt.id;
-	run_learner_note(l, run_gpu_name(t->gpu), t->job->id,
-			 "could not be measured alone: its floor of %.2f is not kept",
-			 t->job->keep);
+	run_learner_note(l, run_gpu_name(t->gpu), t->job->id, "%s: its floor of %.2f is not kept",
+			 why, t->job->keep);
 }
 
 /* One that is held goes on. */
@@ -158,6 +188,10 @@ void run_keep_floor(struct run_learner *l, struct run_holder *h, struct run_gpu 
 	for (uint32_t i = 0; i < g->n_running; i++) {
 		struct run_task *t = g->running[i];
 
+		if (t->job->keep > 0)
+			floor_count(l, t, changed);
+		if (t->job->keep > 0 && !t->progress.known && task_ran_us(t, now) > LINES_US)
+			run_floor_give_up(l, t, "prints no lines of progress");
 		if (!(t->job->keep > 0) || !floor_look(l, t, now, &part) || part >= t->job->keep)
 			continue;
 		/* The further below, the more of them. */

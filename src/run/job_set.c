@@ -85,7 +85,7 @@ static void set_give_up(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		if (!run_learner_shows_work(g->running[i], now))
 			run_learner_mute(s->learner, g->running[i]);
 	if (g->set.state == RUN_SET_ALONE && g->set.alone->job->keep > 0)
-		run_floor_give_up(s->learner, g->set.alone);
+		run_floor_give_up(s->learner, g->set.alone, "could not be measured alone");
 	set_leave(s, g, RUN_SET_KEPT, "one of them cannot be measured alone");
 }
 
@@ -100,7 +100,7 @@ static void set_hold_others(struct run_job_sets *s, struct run_gpu *g, struct ru
 	for (uint32_t i = 0; i < g->n_running; i++)
 		if (g->running[i] != t && (rc = run_hold(s->holder, g->running[i], why, &err))) {
 			if (rc == -EPERM && t->job->keep > 0)
-				run_floor_give_up(s->learner, t);
+				run_floor_give_up(s->learner, t, "could not be measured alone");
 			set_leave(s, g, RUN_SET_KEPT, "it cannot be measured without co-runners");
 			return;
 		}

@@ -98,7 +98,12 @@ struct run_floor {
 	uint64_t from; /* iterations */
 	double from_s; /* by its lines; NaN: they have no time */
 	int64_t from_us, segment_us;
-	int64_t given_up; /* the attempt that could not be measured alone; 0: none */
+	int64_t given_up; /* the attempt that cannot be compared with its speed alone; 0: none */
+	struct run_floor_window {
+		uint64_t from; /* as above */
+		double from_s;
+		int64_t from_us, attempt; /* 0: none is open */
+	} window;
 };
 
 struct run_task {

@@ -21,6 +21,12 @@
 
 /* --- tables --- */
 
+/* Part of the windows; NaN: none */
+static double floor_kept(const struct hes_run_job_record *r)
+{
+	return r->floor_windows ? (double)r->floor_kept / r->floor_windows : NAN;
+}
+
 static void job_row(struct table *t, const struct hes_run_report *r, size_t i)
 {
 	const struct hes_run_job *j = &r->jobs[i];
@@ -53,6 +59,9 @@ static void job_row(struct table *t, const struct hes_run_report *r, size_t i)
 		cell_if(planned, cell_energy("planned_j", "planned energy",
 					     (double)r->records[i].planned_mj)),
 		cell_energy("aborted_j", NULL, (double)j->aborted_mj),
+		cell_if(r->records[i].floor_windows,
+			cell_real("floor_kept", NULL, 0, floor_kept(&r->records[i]))),
+		cell_count("floor_windows", NULL, r->records[i].floor_windows),
 		cell_if(r->records[i].clock_s > 0,
 			cell_count("mean_clock_mhz", "MHz",
 				   (int64_t)(r->records[i].clock_mhz + 0.5))),
@@ -174,6 +183,13 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 	if (r->mute)
 		fprintf(f, "%zu job%s showed no progress: nothing was tried with %s.\n", r->mute,
 			hes_s(r->mute), r->mute == 1 ? "it" : "them");
+	for (size_t i = 0; i < r->n_jobs; i++)
+		if (r->records[i].floor_windows)
+			fprintf(f,
+				"Job %s kept its floor in %.0f %% of %" PRIu32
+				" windows of 10 s next to others.\n",
+				r->jobs[i].job, 100 * floor_kept(&r->records[i]),
+				r->records[i].floor_windows);
 	if (r->clocks_missed)
 		fprintf(f, "%" PRIu32 " GPU%s did not hold the clock at some time.\n",
 			r->clocks_missed, hes_s(r->clocks_missed));
