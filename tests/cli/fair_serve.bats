@@ -55,7 +55,7 @@ in_lab() {
 }
 
 @test "two tenants have the GPU by their weights, and what they used is in the store" {
-	in_lab <<-'END'
+	in_lab 3 <<-'END'
 		serve --profile-for 0
 		client work light 3 1 >light.json & client work heavy 3 2 >heavy.json
 		wait %2
@@ -469,7 +469,7 @@ true" ]
 }
 
 @test "a process that no lease covers is named, and fairness is not known" {
-	in_lab <<-'END'
+	in_lab 3 <<-'END'
 		serve --profile-for 0 --interval 50ms
 		client work held 60 >/dev/null & held=$!
 		await held heshare fair top
