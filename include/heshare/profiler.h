@@ -198,12 +198,4 @@ int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,
 		      struct hes_profiles *profiles, struct hes_samples *samples,
 		      struct hes_err *err);
 
-/**
- * For a job alone at the default clock: iterations a second on the whole GPU, and their slope over
- * the SM share (Han et al.: a straight line through the points, iterations a second for each
- * percent). NaN: not measured.
- */
-void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *job,
-			    const struct hes_gpu_type *g, double *solo_per_s, double *slope);
-
 #endif

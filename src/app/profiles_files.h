@@ -47,8 +47,8 @@ int profiles_import(const struct import_request *q, size_t n, char *const *paths
 
 struct export_request {
 	const struct app *app;
-	const char *store, *catalogue; /* files; NULL: the usual, none */
-	const char *folder;            /* is made unless it is there */
+	const char *store;  /* file; NULL: the usual */
+	const char *folder; /* is made unless it is there */
 	int wait_ms;
 	bool with_modelled;
 };

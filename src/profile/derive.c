@@ -360,28 +360,3 @@ int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,
 	*samples = t.samples;
 	return 0;
 }
-
-void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *job,
-			    const struct hes_gpu_type *g, double *solo_per_s, double *slope)
-{
-	double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-
-	*solo_per_s = NAN;
-	for (size_t i = 0; i < p->n; i++) {
-		const struct hes_point *q = &p->v[i];
-		double rate = 1e6 / q->iteration_us;
-
-		if (q->co_runners[0] || setting_lock(g, q->clock_mhz) ||
-		    q->batch_size != job->batch_size || strcmp(q->workload, job->workload) ||
-		    strcmp(q->gpu_type, job->gpu_type))
-			continue;
-		if (q->sm_pct == WHOLE)
-			*solo_per_s = rate;
-		n++;
-		x += q->sm_pct;
-		y += rate;
-		xx += (double)q->sm_pct * q->sm_pct;
-		xy += q->sm_pct * rate;
-	}
-	*slope = n * xx - x * x > 0 ? (n * xy - x * y) / (n * xx - x * x) : NAN;
-}

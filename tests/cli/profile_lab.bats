@@ -57,12 +57,7 @@ rows() {
 	[[ "$output" == *'resnet50 at batch size 16 is in the store already, as "exec vgpu-task '*'give it another name'* ]]
 	run -0 heshare profiles export --store s.db out
 	[ "$output" = "out: 1 profile, 4 samples, 4 rows of points" ]
-	[[ "$(head -1 out/points.csv)" == workload,*,sm_active,*,solo_per_s,sensitivity ]]
-	# Iterations a second on all SMs, and what each percent of the other half adds.
-	half_us=$("$HESHARE" model resnet50 --batch 16 --share 50 --gpu T4 --json |
-		jq '.jobs[0].iteration_us')
-	awk -F, -v all="$(jq -n "1e6 / $step_us")" -v half="$(jq -n "1e6 / $half_us")" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["clock_mhz"] == 0 && ($at["solo_per_s"] - all) ^ 2 < 0.01 &&
-		($at["sensitivity"] - (all - half) / 50) ^ 2 < 1e-4 { n++ } END { exit n != 2 }' out/points.csv
+	[[ "$(head -1 out/points.csv)" == workload,*,sm_active,*,progress ]]
 }
 
 @test "two jobs: samples of both, with the GPU's power before each joined; a point of two jobs is two rows" {
@@ -403,7 +398,7 @@ states() {
 	run -1 heshare train --from-store -o elsewhere
 	[[ "$output" == *'unknown GPU type "Odd-GPU-7"; '* ]]
 	run -0 heshare train --from-store -o elsewhere --catalogue rows.yaml
-	heshare profiles export rows --catalogue rows.yaml
+	heshare profiles export rows
 	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles \
 		rows -o plan.json
 	[ "$(jq -r '.gpus[].gpu_type' plan.json | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]

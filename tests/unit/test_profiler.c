@@ -432,23 +432,6 @@ TEST(sms_are_guessed_from_the_shares_that_change_nothing)
 	hes_samples_free(&samples);
 }
 
-/* Han et al.: iterations a second over percent; 100/s at 20 %, 300/s at 60 %, 500/s at 100 %. */
-TEST(sensitivity_is_the_slope_of_throughput_over_shares)
-{
-	struct hes_point v[] = { point("a", 1, 20, 1590, "", 10000, 1),
-				 point("a", 1, 60, 1590, "", 1e6 / 300, 1),
-				 point("a", 1, 100, 1590, "", 2000, 1),
-				 point("a", 1, 100, 900, "", 9000, 1) };
-	const struct hes_points p = { v, 4 };
-	double solo, slope;
-
-	hes_points_sensitivity(&p, &v[0], t4(), &solo, &slope);
-	assert_true(fabs(solo - 500) < 1e-9 && fabs(slope - 5) < 1e-9);
-	v[0].batch_size = 2;
-	hes_points_sensitivity(&p, &v[0], t4(), &solo, &slope);
-	assert_true(isnan(solo) && isnan(slope));
-}
-
 /* Stores of an earlier heshare have the row's default clock where nothing was locked. */
 TEST(what_nobody_locked_is_one_setting_with_the_clock_that_was_held)
 {

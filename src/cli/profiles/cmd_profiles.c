@@ -27,7 +27,6 @@
 #define JSON_OPT { .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" }
 #define MODELLED_OPT { .name = "with-modelled", .kind = OPT_FLAG, AT(with_modelled), \
 	.help = "include modelled rows" }
-#define CATALOGUE_OPT CLI_CATALOGUE_OPT(offsetof(struct profiles_opts, catalogue))
 
 static const struct opt list_opts[] = { STORE_OPT, WAIT_OPT, JSON_OPT, { 0 } };
 static const struct opt show_opts[] = { STORE_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT, { 0 } };
@@ -37,10 +36,10 @@ static const struct opt import_opts[] = {
 	  .choices = hes_source_names, .help = "origin of the rows" },
 	{ .name = "when", .kind = OPT_TEXT, AT(when), .arg = "DATE",
 	  .help = "date of the measurement in UTC, such as 2026-11-21; without it, now" },
-	CATALOGUE_OPT, WAIT_OPT, JSON_OPT, { 0 }
+	CLI_CATALOGUE_OPT(offsetof(struct profiles_opts, catalogue)), WAIT_OPT, JSON_OPT, { 0 }
 };
 static const struct opt export_opts[] = {
-	STORE_OPT, CATALOGUE_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT, { 0 }
+	STORE_OPT, MODELLED_OPT, WAIT_OPT, JSON_OPT, { 0 }
 };
 static const struct opt forget_opts[] = {
 	STORE_OPT,
@@ -61,7 +60,6 @@ static int export_rows(const struct call *call, struct hes_err *err)
 	const struct profiles_opts *o = call->opts;
 	const struct export_request q = { .app = cli_app(),
 					  .store = o->store,
-					  .catalogue = o->catalogue,
 					  .folder = call->args[0],
 					  .wait_ms = (int)(o->wait_s * 1000),
 					  .with_modelled = o->with_modelled };
