@@ -69,7 +69,7 @@ static int merge(const struct between *b, struct hes_pareto *all)
 	int rc = 0;
 
 	for (size_t i = 0; i < b->n_gaps && rc >= 0; i++) {
-		rc = hes_pareto_thin(&b->gaps[i].front, most);
+		hes_pareto_thin(&b->gaps[i].front, most);
 		for (size_t m = 0; m < b->gaps[i].front.n && rc >= 0; m++)
 			rc = hes_pareto_insert(all, &b->gaps[i].front.v[m].at,
 					       (uint64_t)i << 32 | b->gaps[i].front.v[m].tag);

@@ -10,6 +10,8 @@
 #include "plan_bench.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, b, test, bench_setup, plan_bench_teardown)
+
 static int bench_setup(void **state)
 {
 	const int rc = plan_bench_setup(state);
@@ -26,9 +28,8 @@ static struct hes_joint *search(const struct hes_problem *p, const struct hes_jo
 	return j;
 }
 
-TEST_WITH(the_bound_is_below_every_plan_and_near_one_that_is_best, bench_setup, plan_bench_teardown)
+BENCH_TEST(the_bound_is_below_every_plan_and_near_one_that_is_best)
 {
-	struct bench *b = *state;
 	struct hes_joint *j;
 	struct hes_bounds least;
 
@@ -86,10 +87,8 @@ static double proven(const struct hes_problem *p, const struct hes_pareto *all, 
 }
 
 /* Every plan of batches, and the open queues that a search found. */
-TEST_WITH(at_no_completion_time_is_the_bound_above_the_least_energy, bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(at_no_completion_time_is_the_bound_above_the_least_energy)
 {
-	struct bench *b = *state;
 	struct hes_pareto all = { 0 };
 	struct hes_joint *j;
 	double mean = 0;
@@ -112,12 +111,11 @@ TEST_WITH(at_no_completion_time_is_the_bound_above_the_least_energy, bench_setup
 
 /* Two GPUs of a type, two short jobs, then a long one: in pieces on both GPUs at once it would end
  * sooner. */
-TEST_WITH(the_bound_knows_that_a_job_runs_in_one_place_at_a_time, bench_setup, plan_bench_teardown)
+BENCH_TEST(the_bound_knows_that_a_job_runs_in_one_place_at_a_time)
 {
 	static const double ends_us[] = { 2e5, 2e5, 18e5 };
 	struct hes_timeline_times known[N(ends_us)];
 	struct hes_bounds bound;
-	struct bench *b = *state;
 
 	for (uint32_t i = 0; i < N(ends_us); i++)
 		add_job(b, "full", i < 2 ? 1000 : 8000, 1000);

@@ -13,41 +13,43 @@
 	0.5 /* of the power limit, of batchdvfs: of .4, .5, .6, .7, .8 and 1 it has the least \
 	       energy-delay product */
 
-typedef size_t choose_gpu_fn(const struct hes_problem *p, const struct hes_plan *plan, size_t job);
 typedef uint32_t choose_clock_fn(const struct hes_problem *p, uint32_t type,
 				 const struct hes_group *alone);
 
+/* By the request's variant. Without one in order, each on the next free GPU with the least
+ * @dislike, or without it on a random one. */
 static int run_one_by_one(const struct hes_problem *p, struct hes_plan *plan,
-			  choose_gpu_fn *choose_gpu, choose_clock_fn *choose_clock)
+			  hes_dislike_fn *dislike, choose_clock_fn *choose_clock,
+			  hes_alone_fn *alone_cost)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < p->n && !rc; i++) {
-		const struct hes_group alone = { 1, { { (uint32_t)i, 100 } } };
-		const size_t gpu = choose_gpu(p, plan, i);
-
-		rc = hes_compose_batch(p, plan, gpu, choose_clock(p, p->gpus[gpu].type, &alone),
-				       &alone);
-	}
-	return rc;
-}
-
-/* Order and GPUs by the request's variant. */
-static int run_variant(const struct hes_problem *p, struct hes_plan *plan, hes_alone_fn *alone_cost,
-		       choose_clock_fn *choose_clock)
-{
+	const bool variant = *p->request->prefer;
 	struct hes_placed *placed = calloc(p->n + 1, sizeof(*placed));
-	int rc = placed ? hes_place_by_variant(p, alone_cost, placed) : -ENOMEM;
+	int rc = placed ? 0 : -ENOMEM;
 
+	if (!rc && variant)
+		rc = hes_place_by_variant(p, alone_cost, placed);
 	for (size_t i = 0; i < p->n && !rc; i++) {
-		const struct hes_group alone = { 1, { { placed[i].job, 100 } } };
-		const size_t gpu = placed[i].gpu;
+		const uint32_t job = variant ? placed[i].job : (uint32_t)i;
+		const size_t gpu = variant   ? placed[i].gpu
+				   : dislike ? hes_next_free_gpu(p, plan, i, dislike)
+					     : hes_draw_gpu(p, i);
+		const struct hes_group alone = { 1, { { job, 100 } } };
 
 		rc = hes_compose_batch(p, plan, gpu, choose_clock(p, p->gpus[gpu].type, &alone),
 				       &alone);
 	}
 	free(placed);
 	return rc;
+}
+
+static struct hes_cost alone_at(const struct hes_problem *p, size_t job, uint32_t type,
+				choose_clock_fn *choose_clock)
+{
+	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
+	struct hes_group_cost c;
+
+	hes_group_run(p, type, choose_clock(p, type, &alone), &alone, &c);
+	return (struct hes_cost){ c.last_us, c.energy_mj };
 }
 
 static uint32_t default_clock(const struct hes_problem *p, uint32_t type,
@@ -66,11 +68,7 @@ static uint32_t static_clock(const struct hes_problem *p, uint32_t type,
 
 struct hes_cost hes_alone_static(const struct hes_problem *p, size_t job, uint32_t type)
 {
-	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
-	struct hes_group_cost c;
-
-	hes_group_run(p, type, static_clock(p, type, &alone), &alone, &c);
-	return (struct hes_cost){ c.last_us, c.energy_mj };
+	return alone_at(p, job, type, static_clock);
 }
 
 /* The clock with the least energy, of those that keep the job within a slowdown bound. */
@@ -96,11 +94,7 @@ static uint32_t low_energy_clock(const struct hes_problem *p, uint32_t type,
 
 struct hes_cost hes_alone_at_low_energy(const struct hes_problem *p, size_t job, uint32_t type)
 {
-	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
-	struct hes_group_cost c;
-
-	hes_group_run(p, type, low_energy_clock(p, type, &alone), &alone, &c);
-	return (struct hes_cost){ c.last_us, c.energy_mj };
+	return alone_at(p, job, type, low_energy_clock);
 }
 
 size_t hes_draw_gpu(const struct hes_problem *p, size_t job)
@@ -155,27 +149,10 @@ static double added_power_mw(const struct hes_problem *p, size_t job, uint32_t t
 	return (c->energy_mj - start_us * idle_mw * 1e-6) / (c->time_us - start_us) * 1e6 - idle_mw;
 }
 
-static size_t random_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job)
-{
-	(void)plan;
-	return hes_draw_gpu(p, job);
-}
-
-static size_t fastest_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job)
-{
-	return hes_next_free_gpu(p, plan, job, hes_alone_us);
-}
-
-static size_t least_power_free_gpu(const struct hes_problem *p, const struct hes_plan *plan,
-				   size_t job)
-{
-	return hes_next_free_gpu(p, plan, job, added_power_mw);
-}
-
 int hes_decide_random(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	(void)front;
-	return run_one_by_one(p, plan, random_gpu, default_clock);
+	return run_one_by_one(p, plan, NULL, default_clock, NULL);
 }
 
 /* What most clusters do. */
@@ -183,18 +160,14 @@ int hes_decide_exclusive(const struct hes_problem *p, struct hes_plan *plan,
 			 struct hes_front *front)
 {
 	(void)front;
-	if (*p->request->prefer)
-		return run_variant(p, plan, hes_alone_at_default, default_clock);
-	return run_one_by_one(p, plan, fastest_free_gpu, default_clock);
+	return run_one_by_one(p, plan, hes_alone_us, default_clock, hes_alone_at_default);
 }
 
 /* What an operator can do without measuring jobs: one clock for each GPU type. */
 int hes_decide_static(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	(void)front;
-	if (*p->request->prefer)
-		return run_variant(p, plan, hes_alone_static, static_clock);
-	return run_one_by_one(p, plan, fastest_free_gpu, static_clock);
+	return run_one_by_one(p, plan, hes_alone_us, static_clock, hes_alone_static);
 }
 
 /* After Lettich et al. (CCGrid 2025): the free GPU whose power the job raises least. */
@@ -203,7 +176,7 @@ int hes_decide_pwr(const struct hes_problem *p, struct hes_plan *plan, struct he
 	(void)front;
 	if (*p->request->prefer)
 		return hes_decide_pwr_shared(p, plan);
-	return run_one_by_one(p, plan, least_power_free_gpu, default_clock);
+	return run_one_by_one(p, plan, added_power_mw, default_clock, NULL);
 }
 
 /* The highest clock at which the power stays below a part of the power limit, if there is one. */
@@ -225,11 +198,7 @@ static uint32_t capped_clock(const struct hes_problem *p, uint32_t type,
 
 struct hes_cost hes_alone_capped(const struct hes_problem *p, size_t job, uint32_t type)
 {
-	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
-	struct hes_group_cost c;
-
-	hes_group_run(p, type, capped_clock(p, type, &alone), &alone, &c);
-	return (struct hes_cost){ c.last_us, c.energy_mj };
+	return alone_at(p, job, type, capped_clock);
 }
 
 /* After BatchDVFS (Nabavinejad et al., IEEE TPDS 2022): throughput under a power cap by the clock.
@@ -238,16 +207,12 @@ int hes_decide_batchdvfs(const struct hes_problem *p, struct hes_plan *plan,
 			 struct hes_front *front)
 {
 	(void)front;
-	if (*p->request->prefer)
-		return run_variant(p, plan, hes_alone_capped, capped_clock);
-	return run_one_by_one(p, plan, random_gpu, capped_clock);
+	return run_one_by_one(p, plan, NULL, capped_clock, hes_alone_capped);
 }
 
 /* After mu-Serve (Qiu et al., USENIX ATC 2024), as the HeShare paper compares it. */
 int hes_decide_muserve(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	(void)front;
-	if (*p->request->prefer)
-		return run_variant(p, plan, hes_alone_at_low_energy, low_energy_clock);
-	return run_one_by_one(p, plan, random_gpu, low_energy_clock);
+	return run_one_by_one(p, plan, NULL, low_energy_clock, hes_alone_at_low_energy);
 }

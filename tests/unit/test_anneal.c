@@ -8,6 +8,8 @@
 #include "plan_bench.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, b, test, plan_bench_setup, plan_bench_teardown)
+
 /* All six jobs, three on each GPU. */
 static void begin_six(struct anneal *a, struct bench *b)
 {
@@ -31,9 +33,8 @@ static const struct anneal_queue *queue_after_move(const struct anneal *a, uint3
 	return &a->queues[gpu];
 }
 
-TEST_WITH(a_move_leaves_every_job_in_one_position, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(a_move_leaves_every_job_in_one_position)
 {
-	struct bench *b = *state;
 	uint32_t made[3] = { 0 };
 	struct anneal a;
 
@@ -85,10 +86,8 @@ static void assert_knows_gpu(const struct anneal *a, const struct bench *b, uint
 	}
 }
 
-TEST_WITH(after_moves_the_state_knows_where_every_job_is_and_when_it_starts, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(after_moves_the_state_knows_where_every_job_is_and_when_it_starts)
 {
-	struct bench *b = *state;
 	struct anneal a;
 
 	begin_six(&a, b);
@@ -104,9 +103,8 @@ TEST_WITH(after_moves_the_state_knows_where_every_job_is_and_when_it_starts, pla
 	anneal_finish(&a);
 }
 
-TEST_WITH(annealing_finds_a_better_plan_than_it_started_from, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(annealing_finds_a_better_plan_than_it_started_from)
 {
-	struct bench *b = *state;
 	struct anneal a;
 	double before;
 
@@ -121,12 +119,10 @@ TEST_WITH(annealing_finds_a_better_plan_than_it_started_from, plan_bench_setup, 
 }
 
 /* The limit of a trial only saves time: a queue that stays below it costs the same. */
-TEST_WITH(a_queue_is_given_up_only_if_it_costs_more_than_the_limit, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(a_queue_is_given_up_only_if_it_costs_more_than_the_limit)
 {
 	const struct hes_timeline_item items[3] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 } };
 	struct hes_timeline_stop stop = { .lambda = 0.05 };
-	struct bench *b = *state;
 	struct hes_timeline_cost whole, tried;
 	double price;
 
@@ -141,11 +137,9 @@ TEST_WITH(a_queue_is_given_up_only_if_it_costs_more_than_the_limit, plan_bench_s
 }
 
 /* Every share of one kind with every share of another: more pairs than the first memory holds. */
-TEST_WITH(sets_stay_in_the_rate_cache_until_they_are_forgotten, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(sets_stay_in_the_rate_cache_until_they_are_forgotten)
 {
 	static double us[100][100];
-	struct bench *b = *state;
 	struct hes_set pair = { 0, 1590, 2, { { 0, 0 }, { 1, 0 } } };
 	struct hes_set_rates rates;
 	uint64_t queries;

@@ -74,48 +74,19 @@ TEST(a_large_front_is_sorted_and_no_member_dominates_another)
 	hes_pareto_free(&p);
 }
 
-/* As pareto.h describes it. */
-static void thin_slowly(struct hes_pareto *p, size_t most)
-{
-	while (p->n > most) {
-		size_t least = 1;
-		double parts[200];
-
-		for (size_t i = 1; i + 1 < p->n; i++) {
-			parts[i] = (p->v[i + 1].at.energy_mj - p->v[i].at.energy_mj) *
-				   (p->v[i - 1].at.jct_us - p->v[i].at.jct_us);
-			if (parts[i] < parts[least])
-				least = i;
-		}
-		memmove(&p->v[least], &p->v[least + 1], (p->n - least - 1) * sizeof(*p->v));
-		p->n--;
-	}
-}
-
+/* The areas are 2, 16 and 7, without the first of them 25 and 7. */
 TEST(thinning_removes_the_member_of_least_area)
 {
-	struct hes_rng r;
+	static const double at[][2] = { { 0, 10 }, { 1, 9 }, { 2, 5 }, { 5, 4 }, { 9, 0 } };
+	struct hes_pareto p = { 0 };
 
-	hes_rng_seed(&r, 3);
-	for (size_t most = 2; most < 60; most += 3) {
-		struct hes_pareto p = { 0 }, q = { 0 };
-		double energy = 0, jct = 4000;
-
-		/* Whole numbers, so that many parts are equal. */
-		for (uint64_t i = 0; i < 50; i++) {
-			energy += 1 + (double)hes_rng_below(&r, 4);
-			jct -= 1 + (double)hes_rng_below(&r, 4);
-			assert_int_equal(put(&p, energy, jct, i), 1);
-			assert_int_equal(put(&q, energy, jct, i), 1);
-		}
-		thin_slowly(&q, most);
-		assert_int_equal(hes_pareto_thin(&p, most), 0);
-		assert_int_equal(p.n, q.n);
-		for (size_t i = 0; i < p.n; i++)
-			assert_int_equal(p.v[i].tag, q.v[i].tag);
-		hes_pareto_free(&p);
-		hes_pareto_free(&q);
-	}
+	for (size_t i = 0; i < N(at); i++)
+		put(&p, at[i][0], at[i][1], i);
+	hes_pareto_thin(&p, 4);
+	assert_true(p.n == 4 && p.v[1].tag == 2 && p.v[2].tag == 3);
+	hes_pareto_thin(&p, 2);
+	assert_true(p.n == 2 && p.v[0].tag == 0 && p.v[1].tag == 4);
+	hes_pareto_free(&p);
 }
 
 /* Scaled: (0, 1), (.1, .8), (.45, .5), (1, 0): the second has the least sum, the third is nearest

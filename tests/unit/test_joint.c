@@ -12,6 +12,8 @@
 #include "plan_bench.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, b, test, bench_setup, plan_bench_teardown)
+
 static int bench_setup(void **state)
 {
 	const int rc = plan_bench_setup(state);
@@ -29,10 +31,8 @@ static struct hes_joint *search(const struct hes_problem *p, const struct hes_jo
 }
 
 /* Six jobs, two GPUs: every assignment, order, batch, share and clock. */
-TEST_WITH(on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds, bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds)
 {
-	struct bench *b = *state;
 	struct hes_pareto all = { 0 };
 	struct hes_objectives reference;
 	struct hes_joint *j;
@@ -105,11 +105,8 @@ static void assert_99_percent_of_all_open_queues(struct bench *b, size_t clocks)
 	hes_pareto_free(&all);
 }
 
-TEST_WITH(on_four_jobs_the_front_has_99_percent_of_all_open_queues, bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(on_four_jobs_the_front_has_99_percent_of_all_open_queues)
 {
-	struct bench *b = *state;
-
 	add_job(b, "full", 3000, 1000);
 	add_job(b, "half", 9000, 1000);
 	add_job(b, "light", 4000, 1000);
@@ -117,11 +114,8 @@ TEST_WITH(on_four_jobs_the_front_has_99_percent_of_all_open_queues, bench_setup,
 	assert_99_percent_of_all_open_queues(b, 3);
 }
 
-TEST_WITH(shares_beyond_the_gpu_are_used_as_well_as_enumeration_can, bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(shares_beyond_the_gpu_are_used_as_well_as_enumeration_can)
 {
-	struct bench *b = *state;
-
 	stand_in.shares_pct = 200;
 	add_job(b, "light", 3000, 1000);
 	add_job(b, "half", 9000, 1000);
@@ -148,10 +142,8 @@ static double fleet_energy_mj(const struct hes_problem *p, struct hes_joint_solu
 }
 
 /* The A100's idle power is much of what there is to save, so an early end of all counts. */
-TEST_WITH(the_fleets_energy_is_that_of_busy_and_idle_gpus_and_the_least_found, bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(the_fleets_energy_is_that_of_busy_and_idle_gpus_and_the_least_found)
 {
-	struct bench *b = *state;
 	struct hes_joint *fleet, *busy;
 	double least = INFINITY;
 
@@ -196,18 +188,14 @@ static void assert_same_by_one_thread_and_two(const struct hes_problem *p, uint6
 	hes_joint_free(two);
 }
 
-TEST_WITH(the_front_does_not_depend_on_the_number_of_threads, bench_setup, plan_bench_teardown)
+BENCH_TEST(the_front_does_not_depend_on_the_number_of_threads)
 {
-	struct bench *b = *state;
-
 	make_six_jobs(b);
 	assert_same_by_one_thread_and_two(&b->p, 4000);
 }
 
-TEST_WITH(nor_does_that_of_more_jobs, bench_setup, plan_bench_teardown)
+BENCH_TEST(nor_does_that_of_more_jobs)
 {
-	struct bench *b = *state;
-
 	make_twelve_jobs(b);
 	assert_same_by_one_thread_and_two(&b->p, 4000);
 }
@@ -232,9 +220,8 @@ static struct hes_timeline_cost cost_of(const struct hes_problem *p, const struc
 	return all;
 }
 
-TEST_WITH(a_member_is_what_its_queues_come_to, bench_setup, plan_bench_teardown)
+BENCH_TEST(a_member_is_what_its_queues_come_to)
 {
-	struct bench *b = *state;
 	struct hes_joint *j;
 
 	make_six_jobs(b);
@@ -249,9 +236,8 @@ TEST_WITH(a_member_is_what_its_queues_come_to, bench_setup, plan_bench_teardown)
 	hes_joint_free(j);
 }
 
-TEST_WITH(no_member_draws_more_than_the_power_cap, bench_setup, plan_bench_teardown)
+BENCH_TEST(no_member_draws_more_than_the_power_cap)
 {
-	struct bench *b = *state;
 	struct hes_joint *free_, *capped;
 	double most_mw = 0;
 
@@ -269,9 +255,8 @@ TEST_WITH(no_member_draws_more_than_the_power_cap, bench_setup, plan_bench_teard
 
 /* Over some seeds, for one search may be lucky; few evaluations, for the ends of twelve jobs' front
  * are soon found. */
-TEST_WITH(a_search_finds_most_where_it_is_wanted, bench_setup, plan_bench_teardown)
+BENCH_TEST(a_search_finds_most_where_it_is_wanted)
 {
-	struct bench *b = *state;
 	double least_mj[3] = { 0 }, least_us[3] = { 0 };
 
 	make_twelve_jobs(b);
@@ -299,9 +284,8 @@ TEST_WITH(a_search_finds_most_where_it_is_wanted, bench_setup, plan_bench_teardo
 
 /* Of its gains in energy and in time over the knee of Algorithm 1's front. The larger gain is
  * largest at an end. */
-TEST_WITH(balanced_is_the_member_whose_smaller_gain_is_largest, bench_setup, plan_bench_teardown)
+BENCH_TEST(balanced_is_the_member_whose_smaller_gain_is_largest)
 {
-	struct bench *b = *state;
 	const struct hes_joint_options o = { .seed = 1, .evaluations = 6000 };
 	struct hes_objectives over;
 	struct plan_archive starts;
@@ -324,9 +308,8 @@ TEST_WITH(balanced_is_the_member_whose_smaller_gain_is_largest, bench_setup, pla
 }
 
 /* The longest job alone on the quicker GPU, first and at its default clock, just meets it. */
-TEST_WITH(a_deadline_that_can_be_met_is_met_by_every_member, bench_setup, plan_bench_teardown)
+BENCH_TEST(a_deadline_that_can_be_met_is_met_by_every_member)
 {
-	struct bench *b = *state;
 	struct hes_job *j = add_job(b, "light", 30000, 1000);
 	struct hes_joint *found;
 
@@ -343,9 +326,8 @@ TEST_WITH(a_deadline_that_can_be_met_is_met_by_every_member, bench_setup, plan_b
 
 /* What breaks constraints least is all that is kept, so that one such deadline once cost the other
  * jobs a fifth of both objectives. */
-TEST_WITH(a_deadline_that_no_plan_can_meet_costs_nobody_anything, bench_setup, plan_bench_teardown)
+BENCH_TEST(a_deadline_that_no_plan_can_meet_costs_nobody_anything)
 {
-	struct bench *b = *state;
 	struct hes_joint *without, *with;
 
 	make_six_jobs(b);
@@ -361,10 +343,8 @@ TEST_WITH(a_deadline_that_no_plan_can_meet_costs_nobody_anything, bench_setup, p
 	hes_joint_free(with);
 }
 
-TEST_WITH(a_deadline_is_infeasible_only_where_the_fastest_clock_misses_it, bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(a_deadline_is_infeasible_only_where_the_fastest_clock_misses_it)
 {
-	struct bench *b = *state;
 	const double slower = 2, least_us = 27e6 * (0.5 + 0.5 / slower);
 
 	for (size_t t = 0; t < b->catalogue.n; t++)
@@ -381,10 +361,8 @@ TEST_WITH(a_deadline_is_infeasible_only_where_the_fastest_clock_misses_it, bench
 }
 
 /* It takes 27 s and has until 37.1 s: enough from 10 s on, not from 11 s. */
-TEST_WITH(so_is_that_of_a_job_that_comes_too_late, bench_setup, plan_bench_teardown)
+BENCH_TEST(so_is_that_of_a_job_that_comes_too_late)
 {
-	struct bench *b = *state;
-
 	add_job(b, "light", 4000, 1000);
 	for (int i = 1; i < 3; i++) {
 		add_job(b, "light", 30000, 1000)->has_deadline = true;
@@ -420,9 +398,8 @@ static double tick(void *ctx)
 	return then;
 }
 
-TEST_WITH(a_clock_ends_the_search_wherever_it_is, bench_setup, plan_bench_teardown)
+BENCH_TEST(a_clock_ends_the_search_wherever_it_is)
 {
-	struct bench *b = *state;
 	struct hes_joint *j;
 	double late = 5, now = 0;
 
@@ -440,9 +417,8 @@ TEST_WITH(a_clock_ends_the_search_wherever_it_is, bench_setup, plan_bench_teardo
 }
 
 /* A running job is not moved. The next job starts together with it, not after it. */
-TEST_WITH(a_queue_begins_together_with_running_jobs, bench_setup, plan_bench_teardown)
+BENCH_TEST(a_queue_begins_together_with_running_jobs)
 {
-	struct bench *b = *state;
 	const struct hes_running running = { .job = 1,
 					     .gpu = 0,
 					     .sm_pct = 60,
@@ -469,9 +445,8 @@ TEST_WITH(a_queue_begins_together_with_running_jobs, bench_setup, plan_bench_tea
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
 }
 
-TEST_WITH(more_than_a_gpu_takes_cannot_run_there, bench_setup, plan_bench_teardown)
+BENCH_TEST(more_than_a_gpu_takes_cannot_run_there)
 {
-	struct bench *b = *state;
 	struct hes_running running[HES_MAX_SHARING + 1];
 
 	for (uint32_t i = 0; i < HES_MAX_SHARING + 2; i++)
@@ -492,9 +467,8 @@ TEST_WITH(more_than_a_gpu_takes_cannot_run_there, bench_setup, plan_bench_teardo
 	make_problem(b);
 }
 
-TEST_WITH(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu, bench_setup, plan_bench_teardown)
+BENCH_TEST(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu)
 {
-	struct bench *b = *state;
 	struct hes_running running[2] = {
 		{ .job = 1, .gpu = 1, .sm_pct = 10, .clock_mhz = 1590, .end_us = 1000, .left = 1 }
 	};
@@ -519,9 +493,8 @@ TEST_WITH(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu, bench_setup, plan_bench_t
 }
 
 /* A plan says when running jobs end, with the co-runners that it gives them. */
-TEST_WITH(a_plan_tells_what_becomes_of_the_jobs_that_run, bench_setup, plan_bench_teardown)
+BENCH_TEST(a_plan_tells_what_becomes_of_the_jobs_that_run)
 {
-	struct bench *b = *state;
 	const struct hes_running running = { .job = 1,
 					     .gpu = 0,
 					     .sm_pct = 60,

@@ -8,6 +8,8 @@
 #include "plan_bench.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct large, l, test, setup, teardown)
+
 #define JOBS    520
 #define GPUS    20
 #define RUNNING 3
@@ -137,9 +139,8 @@ static void assert_members_are_plans(const struct large *l, const struct hes_joi
 	}
 }
 
-TEST_WITH(every_member_has_every_job_once_where_it_runs, setup, teardown)
+BENCH_TEST(every_member_has_every_job_once_where_it_runs)
 {
-	struct large *l = *state;
 	struct hes_joint *j;
 
 	for (uint32_t i = 0; i < RUNNING; i++)
@@ -171,9 +172,8 @@ static double late_us(const struct large *l, const struct hes_joint *j, size_t m
 }
 
 /* A long job every 26th, and an hour for it, where the last ones end after more than two. */
-TEST_WITH(deadlines_of_a_large_fleet_are_kept, setup, teardown)
+BENCH_TEST(deadlines_of_a_large_fleet_are_kept)
 {
-	struct large *l = *state;
 	struct hes_joint *j;
 
 	for (uint32_t i = 0; i < JOBS; i++)
@@ -191,9 +191,8 @@ TEST_WITH(deadlines_of_a_large_fleet_are_kept, setup, teardown)
 	hes_joint_free(j);
 }
 
-TEST_WITH(large_plans_do_not_depend_on_the_number_of_threads, setup, teardown)
+BENCH_TEST(large_plans_do_not_depend_on_the_number_of_threads)
 {
-	struct large *l = *state;
 	struct hes_joint *j[2];
 
 	make(l);
@@ -213,9 +212,8 @@ TEST_WITH(large_plans_do_not_depend_on_the_number_of_threads, setup, teardown)
 	hes_joint_free(j[1]);
 }
 
-TEST_WITH(a_large_fleet_keeps_to_a_power_cap, setup, teardown)
+BENCH_TEST(a_large_fleet_keeps_to_a_power_cap)
 {
-	struct large *l = *state;
 	double idle_mw = 0, most_mw = 0;
 	struct hes_joint *j;
 
@@ -245,9 +243,8 @@ static double tick(void *ctx)
 	return *now;
 }
 
-TEST_WITH(progress_is_reported_and_a_clock_ends_the_search, setup, teardown)
+BENCH_TEST(progress_is_reported_and_a_clock_ends_the_search)
 {
-	struct large *l = *state;
 	size_t reported = 0;
 	double now = 0;
 

@@ -5,6 +5,8 @@
 #include "heshare/plan.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, b, test, setup, teardown)
+
 static char path[] = "/tmp/hes-plan-XXXXXX";
 
 static const char fleet_yaml[] =
@@ -85,15 +87,13 @@ static void expect(struct bench *b, int code, const char *piece)
 		fail_msg("\"%s\" does not say \"%s\"", b->err.msg, piece);
 }
 
-TEST_WITH(a_sound_plan_passes, setup, teardown)
+BENCH_TEST(a_sound_plan_passes)
 {
-	expect(*state, 0, "");
+	expect(b, 0, "");
 }
 
-TEST_WITH(every_job_must_be_planned_exactly_once, setup, teardown)
+BENCH_TEST(every_job_must_be_planned_exactly_once)
 {
-	struct bench *b = *state;
-
 	b->plan.queues[2].batches[0].jobs[0].job = 1;
 	expect(b, -EEXIST, "b/0: batch 0: job j1 is planned twice");
 	b->plan.queues[2].n = 0;
@@ -103,9 +103,8 @@ TEST_WITH(every_job_must_be_planned_exactly_once, setup, teardown)
 	expect(b, -EINVAL, "job number 4");
 }
 
-TEST_WITH(shares_clocks_and_batch_sizes_have_their_limits, setup, teardown)
+BENCH_TEST(shares_clocks_and_batch_sizes_have_their_limits)
 {
-	struct bench *b = *state;
 	struct hes_batch *first = &b->plan.queues[0].batches[0];
 
 	first->jobs[0].sm_pct = 0;
@@ -123,10 +122,8 @@ TEST_WITH(shares_clocks_and_batch_sizes_have_their_limits, setup, teardown)
 }
 
 /* Each fits alone; together they need one MiB more than the GPU has. */
-TEST_WITH(memory_is_never_oversubscribed, setup, teardown)
+BENCH_TEST(memory_is_never_oversubscribed)
 {
-	struct bench *b = *state;
-
 	b->v[0].memory_mib = 15360 - 6000;
 	expect(b, 0, "");
 	b->v[0].memory_mib++;
@@ -142,17 +139,14 @@ TEST_WITH(memory_is_never_oversubscribed, setup, teardown)
 	expect(b, -ENOSPC, "a/0: batch 0: its jobs need 21360 MiB, T4 has 15360 MiB");
 }
 
-TEST_WITH(batches_of_a_gpu_do_not_overlap, setup, teardown)
+BENCH_TEST(batches_of_a_gpu_do_not_overlap)
 {
-	struct bench *b = *state;
-
 	b->plan.queues[0].batches[1].start_us = 99;
 	expect(b, -EINVAL, "a/0: batch 1 starts before the one ahead of it ends");
 }
 
-TEST_WITH(a_job_is_there_while_its_batch_is, setup, teardown)
+BENCH_TEST(a_job_is_there_while_its_batch_is)
 {
-	struct bench *b = *state;
 	struct hes_batch *first = &b->plan.queues[0].batches[0];
 
 	first->jobs[1].end_us = 101;
@@ -167,9 +161,8 @@ TEST_WITH(a_job_is_there_while_its_batch_is, setup, teardown)
 }
 
 /* Sums of times must stay numbers. */
-TEST_WITH(times_are_from_0_to_300_years, setup, teardown)
+BENCH_TEST(times_are_from_0_to_300_years)
 {
-	struct bench *b = *state;
 	struct hes_batch *other = &b->plan.queues[2].batches[0];
 
 	other->start_us = other->jobs[0].start_us = -1;
@@ -182,10 +175,8 @@ TEST_WITH(times_are_from_0_to_300_years, setup, teardown)
 	expect(b, -ERANGE, "b/0: batch 0: it is planned from 0 to 10000000000000001 us, outside");
 }
 
-TEST_WITH(a_plan_is_for_one_fleet, setup, teardown)
+BENCH_TEST(a_plan_is_for_one_fleet)
 {
-	struct bench *b = *state;
-
 	b->fleet.n = 2;
 	expect(b, -EINVAL, "for 3 GPUs, the fleet has 2");
 	b->fleet.n = 3;
@@ -211,9 +202,8 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 	}
 }
 
-TEST_WITH(what_is_written_reads_back_exactly, setup, teardown)
+BENCH_TEST(what_is_written_reads_back_exactly)
 {
-	struct bench *b = *state;
 	struct hes_plan back;
 
 	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
@@ -236,9 +226,8 @@ TEST_WITH(what_is_written_reads_back_exactly, setup, teardown)
 }
 
 /* Names, not numbers: the file still fits when the jobs come in another order. */
-TEST_WITH(jobs_are_found_by_name, setup, teardown)
+BENCH_TEST(jobs_are_found_by_name)
 {
-	struct bench *b = *state;
 	struct hes_job last = b->v[3];
 	struct hes_plan back;
 
@@ -251,10 +240,8 @@ TEST_WITH(jobs_are_found_by_name, setup, teardown)
 	hes_plan_finish(&back);
 }
 
-TEST_WITH(a_seed_that_json_cannot_hold_is_refused, setup, teardown)
+BENCH_TEST(a_seed_that_json_cannot_hold_is_refused)
 {
-	struct bench *b = *state;
-
 	b->plan.seed = (uint64_t)INT64_MAX + 1;
 	unlink(path);
 	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), -ERANGE);
@@ -282,7 +269,7 @@ static void save_with(struct bench *b, const char *was, const char *is)
 	fclose(f);
 }
 
-TEST_WITH(an_error_names_file_and_json_path, setup, teardown)
+BENCH_TEST(an_error_names_file_and_json_path)
 {
 	static const struct {
 		const char *was, *is;
@@ -318,7 +305,6 @@ TEST_WITH(an_error_names_file_and_json_path, setup, teardown)
 		{ "\"seed\"", "\"seed\": 1, \"seed\"", -EINVAL, "not JSON" },
 		{ "}\n", "", -EINVAL, "not JSON" },
 	};
-	struct bench *b = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct hes_plan untouched = { .seed = 42 };
@@ -334,9 +320,8 @@ TEST_WITH(an_error_names_file_and_json_path, setup, teardown)
 }
 
 /* Whole numbers of thousandths: plans of earlier versions. */
-TEST_WITH(energies_of_plans_of_earlier_versions_are_read, setup, teardown)
+BENCH_TEST(energies_of_plans_of_earlier_versions_are_read)
 {
-	struct bench *b = *state;
 	struct hes_plan back;
 
 	save_with(b, "\"energy_j\": 0.009", "\"energy_mj\": 9");
@@ -349,13 +334,12 @@ TEST_WITH(energies_of_plans_of_earlier_versions_are_read, setup, teardown)
 	hes_plan_finish(&back);
 }
 
-TEST_WITH(a_plan_of_decisions_alone_is_read_without_predictions, setup, teardown)
+BENCH_TEST(a_plan_of_decisions_alone_is_read_without_predictions)
 {
 	static const char *const text =
 		"{ \"gpus\": [ { \"gpu\": \"b/0\", \"batches\": [ { \"end_us\": 7, \"jobs\": ["
 		"{ \"job\": \"j1\", \"sm_pct\": 30, \"start_us\": -1 }, { \"job\": \"j3\", "
 		"\"sm_pct\": 70 } ] } ] } ] }";
-	struct bench *b = *state;
 	struct hes_plan back;
 	FILE *f = fopen(path, "we");
 
@@ -392,9 +376,8 @@ static void open_queue(struct bench *b)
 	q->together = 2;
 }
 
-TEST_WITH(an_open_queue_admits_as_share_memory_and_number_allow, setup, teardown)
+BENCH_TEST(an_open_queue_admits_as_share_memory_and_number_allow)
 {
-	struct bench *b = *state;
 	struct hes_batch *v;
 
 	open_queue(b);
@@ -428,9 +411,8 @@ static void assert_text_of_plan(const char *piece)
 	assert_non_null(strstr(text, piece));
 }
 
-TEST_WITH(a_power_cap_is_read_back_and_missed_deadlines_are_reported, setup, teardown)
+BENCH_TEST(a_power_cap_is_read_back_and_missed_deadlines_are_reported)
 {
-	struct bench *b = *state;
 	struct hes_plan back;
 
 	b->plan.power_cap_mw = 900001;
@@ -446,9 +428,8 @@ TEST_WITH(a_power_cap_is_read_back_and_missed_deadlines_are_reported, setup, tea
 	hes_plan_finish(&back);
 }
 
-TEST_WITH(shares_of_an_open_queue_sum_to_what_it_says_at_most, setup, teardown)
+BENCH_TEST(shares_of_an_open_queue_sum_to_what_it_says_at_most)
 {
-	struct bench *b = *state;
 	struct hes_queue *q = &b->plan.queues[0];
 
 	open_queue(b);
@@ -464,9 +445,8 @@ TEST_WITH(shares_of_an_open_queue_sum_to_what_it_says_at_most, setup, teardown)
 	expect(b, -ERANGE, "a/0: shares that sum to 801 % are outside 100 to 800 %");
 }
 
-TEST_WITH(an_open_queue_is_read_back, setup, teardown)
+BENCH_TEST(an_open_queue_is_read_back)
 {
-	struct bench *b = *state;
 	struct hes_plan read;
 
 	open_queue(b);
@@ -484,9 +464,8 @@ TEST_WITH(an_open_queue_is_read_back, setup, teardown)
 	hes_plan_finish(&read);
 }
 
-TEST_WITH(a_batch_holds_at_most_eight_jobs, setup, teardown)
+BENCH_TEST(a_batch_holds_at_most_eight_jobs)
 {
-	struct bench *b = *state;
 	const char *one = "{\"job\": \"j0\", \"sm_pct\": 10, \"start_us\": 0, \"end_us\": 1},";
 	char nine[1024] = "\"jobs\": [";
 	struct hes_plan back;
@@ -498,9 +477,8 @@ TEST_WITH(a_batch_holds_at_most_eight_jobs, setup, teardown)
 	assert_non_null(strstr(b->err.msg, "gpus[0].batches[0].jobs: too long a list"));
 }
 
-TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
+BENCH_TEST(a_plans_file_tells_of_its_gpus_and_jobs)
 {
-	struct bench *b = *state;
 	struct hes_fleet fleet;
 	struct hes_jobs jobs;
 	char command[] = "./run \"it\"\n", progress[] = "step (\\d+)";
@@ -543,7 +521,7 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 	hes_jobs_free(&jobs);
 }
 
-TEST_WITH(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown)
+BENCH_TEST(what_a_plan_tells_of_jobs_and_gpus_is_checked)
 {
 	static const struct {
 		const char *was, *is, *says;
@@ -565,7 +543,6 @@ TEST_WITH(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown)
 		  "gpus[0]: gpu_type: missing: GPU a/0 needs its type, such as", -EINVAL },
 		{ "\"gpus\": [", "\"gpu\": [", "gpus: missing", -EINVAL },
 	};
-	struct bench *b = *state;
 	struct hes_fleet fleet = { .n = 77 };
 	struct hes_jobs jobs = { .n = 77 };
 

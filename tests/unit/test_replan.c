@@ -8,6 +8,8 @@
 #include "plan_bench.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, b, test, bench_setup, plan_bench_teardown)
+
 static int bench_setup(void **state)
 {
 	const int rc = plan_bench_setup(state);
@@ -50,9 +52,8 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 
 /* Jobs started by then keep their places; the other queue is as it was; the plan of all five is
  * sound. */
-TEST_WITH(an_arriving_job_is_placed_and_what_started_stays, bench_setup, plan_bench_teardown)
+BENCH_TEST(an_arriving_job_is_placed_and_what_started_stays)
 {
-	struct bench *b = *state;
 	struct hes_plan before = plan_four(b), after;
 	struct hes_replan *r;
 	const int64_t now_us = 3000000;
@@ -88,9 +89,8 @@ TEST_WITH(an_arriving_job_is_placed_and_what_started_stays, bench_setup, plan_be
 }
 
 /* If time is worth much, a light job shares a GPU with running jobs instead of waiting for them. */
-TEST_WITH(an_arriving_job_takes_the_share_that_is_free, bench_setup, plan_bench_teardown)
+BENCH_TEST(an_arriving_job_takes_the_share_that_is_free)
 {
-	struct bench *b = *state;
 	struct hes_plan plan, after;
 	const struct hes_timeline_item item = { 0, 60, 11 };
 	struct hes_replan *r;
@@ -117,9 +117,8 @@ TEST_WITH(an_arriving_job_takes_the_share_that_is_free, bench_setup, plan_bench_
 }
 
 /* Five wait on one GPU, the other is idle: the arrived job is not the only one that goes there. */
-TEST_WITH(waiting_jobs_move_when_a_job_arrives, bench_setup, plan_bench_teardown)
+BENCH_TEST(waiting_jobs_move_when_a_job_arrives)
 {
-	struct bench *b = *state;
 	const struct hes_timeline_item items[] = {
 		{ 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 }
 	};
@@ -148,10 +147,8 @@ TEST_WITH(waiting_jobs_move_when_a_job_arrives, bench_setup, plan_bench_teardown
 
 /* What started is no longer to be planned; what runs is there for as long as it is thought to be.
  */
-TEST_WITH(what_started_leaves_the_queue_and_what_runs_takes_its_share, bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(what_started_leaves_the_queue_and_what_runs_takes_its_share)
 {
-	struct bench *b = *state;
 	struct hes_plan plan, after;
 	const struct hes_timeline_item items[] = { { 0, 60, 11 }, { 1, 60, 11 }, { 2, 60, 11 } };
 	struct hes_running running = { .job = 1,
@@ -195,9 +192,8 @@ TEST_WITH(what_started_leaves_the_queue_and_what_runs_takes_its_share, bench_set
 }
 
 /* Of 10 s of start-up, 4 are over; 10 s of work follow. One that has begun has the work alone. */
-TEST_WITH(the_rest_of_a_running_jobs_start_up_is_planned_for, bench_setup, plan_bench_teardown)
+BENCH_TEST(the_rest_of_a_running_jobs_start_up_is_planned_for)
 {
-	struct bench *b = *state;
 	struct hes_plan plan, after;
 	const struct hes_timeline_item items[] = { { 0, 60, 11 }, { 1, 60, 11 } };
 	struct hes_running running = { .job = 0,
@@ -231,9 +227,8 @@ TEST_WITH(the_rest_of_a_running_jobs_start_up_is_planned_for, bench_setup, plan_
 	hes_replan_close(r);
 }
 
-TEST_WITH(a_plan_with_barriers_is_not_replanned, bench_setup, plan_bench_teardown)
+BENCH_TEST(a_plan_with_barriers_is_not_replanned)
 {
-	struct bench *b = *state;
 	struct hes_plan plan = plan_four(b);
 	struct hes_replan *r;
 

@@ -6,10 +6,11 @@
 #include "policy/decide.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, b, test, plan_bench_setup, plan_bench_teardown)
+
 /* Above idle, "half" draws 10 W on the T4 and 6 W on the A100, whose idle power is 45 W higher. */
-TEST_WITH(pwr_goes_by_the_power_that_a_job_adds_to_idle, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(pwr_goes_by_the_power_that_a_job_adds_to_idle)
 {
-	struct bench *b = *state;
 	struct hes_plan plan;
 
 	stand_in.power_by_use = true;
@@ -24,9 +25,8 @@ TEST_WITH(pwr_goes_by_the_power_that_a_job_adds_to_idle, plan_bench_setup, plan_
 
 /* A fifth of the T4 leaves 80 % that half of the jobs cannot use, a tenth of the A100 leaves 90 %.
  */
-TEST_WITH(pwr_shared_leaves_least_that_is_of_no_use, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(pwr_shared_leaves_least_that_is_of_no_use)
 {
-	struct bench *b = *state;
 	struct hes_plan plan;
 
 	b->request.prefer = "shared";
@@ -42,9 +42,8 @@ TEST_WITH(pwr_shared_leaves_least_that_is_of_no_use, plan_bench_setup, plan_benc
 }
 
 /* Five of a fifth fill the T4: all at once on two GPUs, where one by one each would wait. */
-TEST_WITH(pwr_shared_starts_a_job_where_there_is_room, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(pwr_shared_starts_a_job_where_there_is_room)
 {
-	struct bench *b = *state;
 	struct hes_plan plan;
 
 	b->request.prefer = "shared";
@@ -60,9 +59,8 @@ TEST_WITH(pwr_shared_starts_a_job_where_there_is_room, plan_bench_setup, plan_be
 }
 
 /* Half of 40 W: idle power and 200 mW a percent times the clock squared. */
-TEST_WITH(batchdvfs_takes_the_highest_clock_under_its_cap, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(batchdvfs_takes_the_highest_clock_under_its_cap)
 {
-	struct bench *b = *state;
 	uint32_t clock_mhz;
 	struct hes_plan plan;
 

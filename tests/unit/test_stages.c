@@ -11,15 +11,15 @@
 #include "plan_bench.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, b, test, plan_bench_setup, plan_bench_teardown)
+
 static bool near(double a, double b)
 {
 	return fabs(a - b) <= 1e-9 * fabs(b) + 1e-9;
 }
 
-TEST_WITH(a_job_alone_costs_its_time_and_the_gpus_power, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(a_job_alone_costs_its_time_and_the_gpus_power)
 {
-	struct bench *b = *state;
-
 	add_job(b, "full", 3000, 1000);
 	make_problem(b);
 	assert_true(near(b->p.cost[0].time_us, 3e6));
@@ -33,10 +33,9 @@ TEST_WITH(a_job_alone_costs_its_time_and_the_gpus_power, plan_bench_setup, plan_
  * first ends after 2.25 s at 30 W; of the second 1000 iterations are left, alone at
  * 50 %: 2 s at 20 W.
  */
-TEST_WITH(a_batch_is_run_phase_by_phase, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(a_batch_is_run_phase_by_phase)
 {
 	const struct hes_group g = { 2, { { 1, 50 }, { 0, 50 } } };
-	struct bench *b = *state;
 	struct hes_group_cost c;
 
 	add_job(b, "full", 1000, 1000);
@@ -50,10 +49,9 @@ TEST_WITH(a_batch_is_run_phase_by_phase, plan_bench_setup, plan_bench_teardown)
 	assert_true(near(c.energy_mj, 2.25 * 30000 + 2 * 20000));
 }
 
-TEST_WITH(jobs_that_end_together_end_one_phase, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(jobs_that_end_together_end_one_phase)
 {
 	const struct hes_group g = { 3, { { 0, 30 }, { 1, 30 }, { 2, 30 } } };
-	struct bench *b = *state;
 	struct hes_group_cost c;
 
 	for (int i = 0; i < 3; i++)
@@ -65,11 +63,10 @@ TEST_WITH(jobs_that_end_together_end_one_phase, plan_bench_setup, plan_bench_tea
 	assert_true(near(c.energy_mj, 0.77 * (10000 + 3 * 6000)));
 }
 
-TEST_WITH(a_set_is_predicted_once, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(a_set_is_predicted_once)
 {
 	const struct hes_group g = { 3, { { 0, 20 }, { 1, 30 }, { 2, 50 } } };
 	const struct hes_group other = { 3, { { 5, 50 }, { 3, 20 }, { 4, 30 } } };
-	struct bench *b = *state;
 	struct hes_group_cost c;
 	uint64_t before;
 
@@ -93,12 +90,11 @@ TEST_WITH(a_set_is_predicted_once, plan_bench_setup, plan_bench_teardown)
 	assert_true(stand_in.queries > before);
 }
 
-TEST_WITH(shares_start_from_what_jobs_use_and_fill_the_gpu, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(shares_start_from_what_jobs_use_and_fill_the_gpu)
 {
 	static const uint32_t want[][4] = {
 		{ 100 }, { 20, 80 }, { 10, 60, 30 }, { 10, 30, 20, 40 }
 	};
-	struct bench *b = *state;
 
 	add_job(b, "light", 1, 1000);
 	add_job(b, "full", 1, 1000);
@@ -197,8 +193,7 @@ static double found_queue(const struct hes_problem *p, const uint32_t *jobs, siz
 	return found_for(p, &(struct hes_sharing_aim){ .jct_price = 0 }, jobs, n, out);
 }
 
-TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(batches_and_shares_are_nearly_as_good_as_exhaustion_finds)
 {
 	static const struct {
 		const char *workload;
@@ -220,7 +215,6 @@ TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_
 		  { "half", 1100 },
 		  { "light", 5000 } },
 	};
-	struct bench *b = *state;
 	static const uint32_t jobs[] = { 0, 1, 2, 3, 4 };
 
 	for (size_t q = 0; q < N(queues); q++) {
@@ -244,12 +238,10 @@ TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_
 }
 
 /* Mean power is some tens of watts: a price of 0.01 mJ a us is low, one of 1 high. */
-TEST_WITH(batches_for_a_price_are_nearly_as_good_as_exhaustion_finds, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(batches_for_a_price_are_nearly_as_good_as_exhaustion_finds)
 {
 	static const double prices[] = { 0.01, 0.1, 1 };
 	static const uint32_t jobs[] = { 0, 1, 2 };
-	struct bench *b = *state;
 
 	stand_in.power_by_use = true;
 	add_job(b, "light", 900, 1000);
@@ -285,14 +277,13 @@ static double ends_and_energy(const struct hes_group_cost *c, const void *arg)
 }
 
 /* Halves with 30 % each are held back; lights with 60 % each draw power for nothing. */
-TEST_WITH(with_overlap_a_share_rises_or_falls_alone, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(with_overlap_a_share_rises_or_falls_alone)
 {
 	static const double energy_weight = 10;
 	const struct hes_share_aim aim = { ends_and_energy, &energy_weight };
 	struct hes_group halves = { 2, { { 0, 30 }, { 1, 30 } } },
 			 lights = { 2, { { 2, 60 }, { 3, 60 } } }, g = halves;
 	struct hes_group_cost cost;
-	struct bench *b = *state;
 
 	for (int i = 0; i < 4; i++)
 		add_job(b, i < 2 ? "half" : "light", 1000, 1000);
@@ -306,10 +297,9 @@ TEST_WITH(with_overlap_a_share_rises_or_falls_alone, plan_bench_setup, plan_benc
 }
 
 /* A batch's plan says what its shares sum to; a file of an older version could not. */
-TEST_WITH(a_batch_whose_shares_overlap_is_a_valid_plan, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(a_batch_whose_shares_overlap_is_a_valid_plan)
 {
 	const struct hes_group g = { 2, { { 0, 90 }, { 1, 60 } } };
-	struct bench *b = *state;
 	struct hes_plan plan;
 
 	add_job(b, "half", 1000, 1000);
@@ -327,12 +317,10 @@ TEST_WITH(a_batch_whose_shares_overlap_is_a_valid_plan, plan_bench_setup, plan_b
 }
 
 /* By what they use: 30 and 70 %. But the long one can use 50 %, and delays itself most. */
-TEST_WITH(shares_are_tuned_from_what_jobs_use_to_what_ends_them_soonest, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(shares_are_tuned_from_what_jobs_use_to_what_ends_them_soonest)
 {
 	static const uint32_t jobs[] = { 0, 1 };
 	struct hes_group g = { 2, { { 0, 0 }, { 1, 0 } } };
-	struct bench *b = *state;
 	struct hes_batches batches;
 
 	add_job(b, "half", 3000, 1000);
@@ -349,11 +337,9 @@ TEST_WITH(shares_are_tuned_from_what_jobs_use_to_what_ends_them_soonest, plan_be
 
 /* Two with equal work and shares of 20 and 60 %: 10 W of idle power by share, 200 mW a percent of
  * share by activity. */
-TEST_WITH(idle_joules_of_a_batch_and_of_an_open_queue_go_by_share, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(idle_joules_of_a_batch_and_of_an_open_queue_go_by_share)
 {
 	const struct hes_group g = { 2, { { 0, 20 }, { 1, 60 } } };
-	struct bench *b = *state;
 	struct hes_timeline_item items[2];
 	struct hes_timeline_times times[2];
 	struct hes_timeline_cost c;
@@ -385,11 +371,9 @@ TEST_WITH(idle_joules_of_a_batch_and_of_an_open_queue_go_by_share, plan_bench_se
 	hes_plan_finish(&plan);
 }
 
-TEST_WITH(jobs_that_leave_room_share_and_jobs_that_do_not_are_split, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(jobs_that_leave_room_share_and_jobs_that_do_not_are_split)
 {
 	static const uint32_t jobs[] = { 0, 1, 2 };
-	struct bench *b = *state;
 	struct hes_batches batches;
 
 	for (int i = 0; i < 3; i++)
@@ -407,10 +391,9 @@ TEST_WITH(jobs_that_leave_room_share_and_jobs_that_do_not_are_split, plan_bench_
 	free(batches.v);
 }
 
-TEST_WITH(a_batch_never_exceeds_the_gpus_memory, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(a_batch_never_exceeds_the_gpus_memory)
 {
 	static const uint32_t jobs[] = { 0, 1, 2 };
-	struct bench *b = *state;
 	struct hes_batches batches;
 
 	for (int i = 0; i < 3; i++)
@@ -460,10 +443,8 @@ static void check_members(struct bench *b, const struct hes_configured *c)
 	}
 }
 
-TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(every_member_of_the_front_is_a_plan_with_its_objectives)
 {
-	struct bench *b = *state;
 	struct hes_assign a;
 	struct hes_assign_front f;
 	struct hes_configured *c;
@@ -479,10 +460,8 @@ TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_se
 }
 
 /* Then every clock has the same delay, and the power falls with the clock. */
-TEST_WITH(where_the_clock_costs_no_time_the_one_of_least_energy_is_taken, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(where_the_clock_costs_no_time_the_one_of_least_energy_is_taken)
 {
-	struct bench *b = *state;
 	struct hes_assign a;
 	struct hes_assign_front f;
 	struct hes_configured *c;
@@ -509,10 +488,8 @@ TEST_WITH(where_the_clock_costs_no_time_the_one_of_least_energy_is_taken, plan_b
 
 /* The front of all prices has members of several of them, and covers more than stage 2 as
  * published. */
-TEST_WITH(every_member_for_a_price_is_a_plan_and_together_they_cover_more, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(every_member_for_a_price_is_a_plan_and_together_they_cover_more)
 {
-	struct bench *b = *state;
 	struct hes_sharing_aim aims[HES_PRICES];
 	struct hes_assign a;
 	struct hes_assign_front f, published;
@@ -543,10 +520,8 @@ TEST_WITH(every_member_for_a_price_is_a_plan_and_together_they_cover_more, plan_
 	hes_assign_finish(&a);
 }
 
-TEST_WITH(default_clocks_are_far_where_none_was_sampled, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(default_clocks_are_far_where_none_was_sampled)
 {
-	struct bench *b = *state;
-
 	add_job(b, "full", 1000, 1000);
 	make_problem(b);
 	assert_false(hes_default_is_far(&b->p));
@@ -557,9 +532,8 @@ TEST_WITH(default_clocks_are_far_where_none_was_sampled, plan_bench_setup, plan_
 }
 
 /* Stage 2 starts from stage 1's set and only ever adds what nothing dominates. */
-TEST_WITH(no_member_of_stage_1_dominates_the_updated_set, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(no_member_of_stage_1_dominates_the_updated_set)
 {
-	struct bench *b = *state;
 	struct hes_assign a;
 	struct hes_assign_front f;
 	struct hes_configured *c;
@@ -642,13 +616,11 @@ static void exhaust(const struct hes_problem *p, struct hes_pareto *all)
 	}
 }
 
-TEST_WITH(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it)
 {
 	static const char *const pairs[][2] = { { "full", "full" },
 						{ "light", "half" },
 						{ "light", "light" } };
-	struct bench *b = *state;
 
 	for (size_t i = 0; i < N(pairs); i++) {
 		struct hes_pareto all = { 0 };
@@ -734,10 +706,9 @@ static struct extremes extremes_of(struct bench *b)
 	return x;
 }
 
-TEST_WITH(all_clocks_and_co_runners_are_used_where_all_were_sampled, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(all_clocks_and_co_runners_are_used_where_all_were_sampled)
 {
-	struct extremes x = extremes_of(*state);
+	struct extremes x = extremes_of(b);
 
 	assert_true(x.least_mhz < 1200 && x.most_jobs > 1);
 	assert_int_equal(x.extrapolated, 0);
@@ -745,10 +716,8 @@ TEST_WITH(all_clocks_and_co_runners_are_used_where_all_were_sampled, plan_bench_
 
 /* A light job draws 4 W at full clock and the GPU 10 or 55 W when idle: any lower clock takes more
  * energy. */
-TEST_WITH(clocks_below_one_that_takes_a_tenth_more_energy_are_not_predicted, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(clocks_below_one_that_takes_a_tenth_more_energy_are_not_predicted)
 {
-	struct bench *b = *state;
 	struct hes_assign_front f;
 	struct hes_configured *c;
 	struct hes_assign a;
@@ -767,64 +736,60 @@ TEST_WITH(clocks_below_one_that_takes_a_tenth_more_energy_are_not_predicted, pla
 	hes_assign_finish(&a);
 }
 
-TEST_WITH(clocks_far_outside_of_the_samples_are_avoided, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(clocks_far_outside_of_the_samples_are_avoided)
 {
 	struct extremes x;
 
 	stand_in.from_mhz = 1200;
-	x = extremes_of(*state);
+	x = extremes_of(b);
 	assert_true(x.least_mhz >= 1200 && x.most_jobs > 1);
 	assert_int_equal(x.extrapolated, 0);
 }
 
-TEST_WITH(sharing_far_outside_of_the_samples_is_avoided, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(sharing_far_outside_of_the_samples_is_avoided)
 {
 	struct extremes x;
 
 	stand_in.jobs = 1;
-	x = extremes_of(*state);
+	x = extremes_of(b);
 	assert_int_equal(x.most_jobs, 1);
 	assert_int_equal(x.extrapolated, 0);
 }
 
 /* A job of it may run, alone. */
-TEST_WITH(co_runners_that_were_never_sampled_are_avoided, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(co_runners_that_were_never_sampled_are_avoided)
 {
 	struct extremes x;
 
 	stand_in.never = "light";
-	x = extremes_of(*state);
+	x = extremes_of(b);
 	assert_true(x.most_jobs > 1);
 	assert_int_equal(x.extrapolated, 0);
 }
 
 /* The default clock is one of them, so that stage 1's own solutions are none of the front's. */
-TEST_WITH(a_default_clock_outside_of_the_samples_is_avoided_too, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(a_default_clock_outside_of_the_samples_is_avoided_too)
 {
 	struct extremes x;
 
 	stand_in.from_mhz = 1400; /* the A100's default is 1410, T4's 1590 */
-	x = extremes_of(*state);
+	x = extremes_of(b);
 	assert_true(x.least_mhz >= 1400);
 	assert_int_equal(x.extrapolated, 0);
 }
 
-TEST_WITH(jobs_that_can_only_be_extrapolated_are_planned_and_reported, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(jobs_that_can_only_be_extrapolated_are_planned_and_reported)
 {
 	struct extremes x;
 
 	stand_in.from_mhz = 100000;
-	x = extremes_of(*state);
+	x = extremes_of(b);
 	assert_true(x.jobs > 0);
 	assert_int_equal(x.extrapolated, x.jobs);
 }
 
-TEST_WITH(a_job_runs_only_where_it_was_profiled_and_fits, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(a_job_runs_only_where_it_was_profiled_and_fits)
 {
-	struct bench *b = *state;
-
 	add_job(b, "small", 10, 1000);
 	add_job(b, "full", 10, 20000);
 	make_problem(b);
@@ -833,10 +798,8 @@ TEST_WITH(a_job_runs_only_where_it_was_profiled_and_fits, plan_bench_setup, plan
 	assert_true(isinf(b->p.cost[1 * 2 + 0].time_us) && isinf(b->p.cost[0 * 2 + 1].time_us));
 }
 
-TEST_WITH(a_job_that_can_run_nowhere_is_named, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(a_job_that_can_run_nowhere_is_named)
 {
-	struct bench *b = *state;
-
 	add_job(b, "small", 10, 1000);
 	add_job(b, "full", 10, 81252);
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ENOSPC);
@@ -855,10 +818,8 @@ TEST_WITH(a_job_that_can_run_nowhere_is_named, plan_bench_setup, plan_bench_tear
 }
 
 /* 10^12 iterations of a second each would overflow a plan's microseconds before long. */
-TEST_WITH(jobs_that_would_run_for_millennia_are_refused, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(jobs_that_would_run_for_millennia_are_refused)
 {
-	struct bench *b = *state;
-
 	add_job(b, "full", 1000, 1000);
 	add_job(b, "full", 1000000000000, 1000);
 	for (size_t i = 0; i < b->profiles.n; i++)

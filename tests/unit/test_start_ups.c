@@ -9,6 +9,8 @@
 #include "plan_bench.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, b, test, plan_bench_setup, plan_bench_teardown)
+
 static bool near(double a, double b)
 {
 	return fabs(a - b) <= 1e-9 * fabs(b) + 1e-9;
@@ -19,8 +21,7 @@ static bool near(double a, double b)
  * "half" has ended by then. In the second, 5 s of its 15 s are left: 5.25 s for both, of which the
  * other one does its work at 1.1 ms an iteration.
  */
-TEST_WITH(in_its_start_up_a_job_holds_its_place_and_puts_no_load, plan_bench_setup,
-	  plan_bench_teardown)
+BENCH_TEST(in_its_start_up_a_job_holds_its_place_and_puts_no_load)
 {
 	static const struct {
 		uint64_t iterations;
@@ -30,7 +31,6 @@ TEST_WITH(in_its_start_up_a_job_holds_its_place_and_puts_no_load, plan_bench_set
 		     10 * 20000 + 5.25 * 30000 + (10 - 5.25 / 1.1) * 20000 } };
 	const struct hes_group g = { 2, { { 0, 50 }, { 1, 50 } } };
 	const struct hes_timeline_item items[] = { { 0, 50, 11 }, { 1, 50, 11 }, { 2, 50, 11 } };
-	struct bench *b = *state;
 	struct hes_timeline_times times[3];
 	struct hes_timeline_cost open;
 	struct hes_group_cost c;
@@ -61,10 +61,9 @@ TEST_WITH(in_its_start_up_a_job_holds_its_place_and_puts_no_load, plan_bench_set
 	make_problem(b);
 }
 
-TEST_WITH(start_ups_overlap, plan_bench_setup, plan_bench_teardown)
+BENCH_TEST(start_ups_overlap)
 {
 	const struct hes_group g = { 2, { { 0, 50 }, { 1, 50 } } };
-	struct bench *b = *state;
 	struct hes_group_cost c;
 
 	set_start(b, "light", 10);

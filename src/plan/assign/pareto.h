@@ -34,9 +34,8 @@ int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uin
  * Remove members until @most are left, 2 or more. Each time the member goes whose removal loses the
  * least area, up to the energy and the time of the members next to it; among equals the first. The
  * ends stay.
- * @return 0; -ENOMEM: the set is as it was
  */
-int hes_pareto_thin(struct hes_pareto *p, size_t most);
+void hes_pareto_thin(struct hes_pareto *p, size_t most);
 /** The member nearest the ideal point, both objectives scaled to the set's range; n > 0. */
 size_t hes_pareto_knee(const struct hes_pareto *p);
 /**

@@ -76,9 +76,8 @@ static int archive_make_room(struct plan_archive *a)
 
 	if (a->used < a->room)
 		return 0;
-	if (a->front.n >= LEAST_SLOTS && a->front.n >= most &&
-	    hes_pareto_thin(&a->front, a->front.n / 2))
-		return -ENOMEM;
+	if (a->front.n >= LEAST_SLOTS && a->front.n >= most)
+		hes_pareto_thin(&a->front, a->front.n / 2);
 	return a->used && a->used >= 2 * a->front.n ? archive_compact(a) : archive_grow(a);
 }
 
