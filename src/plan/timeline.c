@@ -1,5 +1,6 @@
 /*
- * timeline.c - an open queue on one GPU, from event to event; see timeline.h.
+ * timeline.c - an open queue or a group of jobs on one GPU, from event to event; see timeline.h and
+ * batch.h.
  */
 #include "plan/timeline.h"
 
@@ -14,7 +15,7 @@ struct live {
 	struct hes_member member;
 	uint32_t job; /* of the problem */
 	uint32_t at;  /* position in the queue, or RAN + position among the running jobs */
-	uint16_t clock;
+	uint32_t clock_mhz;
 	double left;      /* iterations */
 	double begins_us; /* when its start-up is over */
 };
@@ -27,9 +28,11 @@ struct timeline {
 	double *starts_us;                    /* may be NULL */
 	struct hes_timeline_times *each;      /* may be NULL */
 	struct hes_timeline_times *running;   /* may be NULL */
+	bool splits;                          /* the energy, among the jobs */
 	size_t to_end;                        /* jobs that count and have not ended */
 	double now_us;
 	struct hes_timeline_cost cost; /* so far */
+	bool breaks_floor;             /* in some phase, some job */
 	uint64_t memory_mib;
 	uint32_t shares_pct;
 	uint32_t n;
@@ -67,13 +70,12 @@ static bool has_room(const struct timeline *t, const struct hes_timeline_item *i
 }
 
 static struct hes_timeline_times times_begin(const struct timeline *t, uint32_t job,
-					     uint32_t sm_pct, uint16_t clock)
+					     uint32_t sm_pct, uint32_t clock_mhz)
 {
 	return (struct hes_timeline_times){
 		.start_us = t->now_us,
 		.end_us = t->now_us,
-		.activity_w = hes_problem_activity_w(t->p, job, t->type, sm_pct,
-						     t->p->types[t->type]->clocks_mhz[clock]),
+		.activity_w = hes_problem_activity_w(t->p, job, t->type, sm_pct, clock_mhz),
 	};
 }
 
@@ -81,17 +83,17 @@ static void admit(struct timeline *t, const struct hes_timeline_item *item, size
 {
 	const struct hes_problem_job *job = &t->p->jobs[item->job];
 	const struct hes_gpu_type *type = t->p->types[t->type];
+	const uint32_t clock_mhz = type->clocks_mhz[item->clock];
 
 	if (t->each)
-		t->each[at] =
-			times_begin(t, item->job, hes_timeline_share(type, item), item->clock);
+		t->each[at] = times_begin(t, item->job, hes_timeline_share(type, item), clock_mhz);
 	if (t->starts_us)
 		t->starts_us[at] = t->now_us;
 	join(t, &(struct live){
 			.member = { (uint16_t)job->kind, hes_timeline_share(type, item) },
 			.job = item->job,
 			.at = (uint32_t)at,
-			.clock = item->clock,
+			.clock_mhz = clock_mhz,
 			.left = job->iterations,
 		});
 }
@@ -102,13 +104,12 @@ static uint32_t find_rates(const struct timeline *t, struct hes_set_rates *out, 
 {
 	struct hes_set set = { .type = t->type, .n = t->n };
 	uint32_t starting = 0;
-	uint16_t clock = 0;
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		set.m[i] = t->live[i].member;
-		clock = t->live[i].clock > clock ? t->live[i].clock : clock;
+		if (t->live[i].clock_mhz > set.clock_mhz)
+			set.clock_mhz = t->live[i].clock_mhz;
 	}
-	set.clock_mhz = t->p->types[t->type]->clocks_mhz[clock];
 	for (uint32_t i = 0; i < t->n && t->p->starts; i++)
 		starting |= (uint32_t)(t->live[i].begins_us > t->now_us) << i;
 	if (starting)
@@ -186,7 +187,8 @@ static void run_phase(struct timeline *t, double arrival_us)
 	t->cost.peak_mw = greater(t->cost.peak_mw, rates.power_mw);
 	t->cost.far_us += rates.far ? us : 0;
 	t->cost.late_us += below * us;
-	if (t->each || t->running)
+	t->breaks_floor |= below > 0;
+	if (t->splits)
 		add_parts(t, starting, mj, us);
 	for (uint32_t i = 0; i < n; i++) {
 		struct live *l = &t->live[i];
@@ -222,14 +224,15 @@ static void take_running(struct timeline *t, size_t gpu)
 
 	for (size_t i = first; i < p->first_running[gpu + 1]; i++) {
 		const struct hes_problem_running *r = &p->running[i];
+		const uint32_t clock_mhz = p->types[t->type]->clocks_mhz[r->clock];
 
 		if (t->running)
-			t->running[i - first] = times_begin(t, r->at, r->sm_pct, r->clock);
+			t->running[i - first] = times_begin(t, r->at, r->sm_pct, clock_mhz);
 		join(t, &(struct live){
 				.member = { (uint16_t)p->jobs[r->at].kind, r->sm_pct },
 				.job = r->at,
 				.at = (uint32_t)(RAN + i - first),
-				.clock = r->clock,
+				.clock_mhz = clock_mhz,
 				.left = p->jobs[r->at].iterations,
 			});
 	}
@@ -271,7 +274,9 @@ void hes_timeline_run_all(const struct hes_problem *p, struct hes_rates *rates, 
 {
 	struct timeline t;
 
-	t = (struct timeline){ .p = p, .rates = rates, .each = each, .running = running };
+	t = (struct timeline){
+		.p = p, .rates = rates, .each = each, .running = running, .splits = each || running
+	};
 	run(&t, gpu, items, n, out);
 }
 
@@ -291,4 +296,50 @@ bool hes_timeline_try(const struct hes_problem *p, struct hes_rates *rates, size
 
 	t = (struct timeline){ .p = p, .rates = rates, .stop = stop, .starts_us = starts_us };
 	return run(&t, gpu, items, n, out);
+}
+
+void hes_group_run_parts(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
+			 const struct hes_group *g, struct hes_group_cost *out,
+			 struct hes_timeline_times *parts)
+{
+	struct hes_timeline_times own[HES_MAX_SHARING] = { 0 }, *each = parts ? parts : own;
+	struct timeline t;
+
+	t = (struct timeline){ .p = p,
+			       .rates = p->rates,
+			       .type = type,
+			       .each = each,
+			       .splits = parts,
+			       .to_end = g->n };
+	for (uint32_t i = 0; i < g->n; i++) {
+		const uint32_t job = g->m[i].job, sm_pct = g->m[i].sm_pct;
+
+		if (parts)
+			each[i] = times_begin(&t, job, sm_pct, clock_mhz);
+		join(&t, &(struct live){
+				 .member = { (uint16_t)p->jobs[job].kind, (uint16_t)sm_pct },
+				 .job = job,
+				 .at = i,
+				 .clock_mhz = clock_mhz,
+				 .left = p->jobs[job].iterations,
+			 });
+	}
+	while (t.n)
+		run_phase(&t, 0);
+	*out = (struct hes_group_cost){ .ends_us = t.cost.ends_us,
+					.last_us = t.now_us,
+					.energy_mj = t.cost.energy_mj,
+					.peak_mw = t.cost.peak_mw,
+					.far = t.cost.far_us > 0,
+					.breaks_floor = t.breaks_floor };
+	for (uint32_t i = 0; i < g->n; i++) {
+		out->end_us[i] = each[i].end_us;
+		out->outside[i] = (uint8_t)each[i].outside;
+	}
+}
+
+void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
+		   const struct hes_group *g, struct hes_group_cost *out)
+{
+	hes_group_run_parts(p, type, clock_mhz, g, out, NULL);
 }

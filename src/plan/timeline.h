@@ -76,4 +76,9 @@ bool hes_timeline_try(const struct hes_problem *p, struct hes_rates *rates, size
 		      const struct hes_timeline_stop *stop, double *starts_us,
 		      struct hes_timeline_cost *out);
 
+/** hes_group_run() with what becomes of each job. @param parts  [n]; may be NULL */
+void hes_group_run_parts(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
+			 const struct hes_group *g, struct hes_group_cost *out,
+			 struct hes_timeline_times *parts);
+
 #endif

@@ -404,15 +404,50 @@ BENCH_TEST(a_batch_never_exceeds_the_gpus_memory)
 	free(batches.v);
 }
 
-static struct hes_assign_front stage1(const struct hes_problem *p, struct hes_assign *a)
+/* Stage 1's front and what stage 2 makes of it. */
+struct stages {
+	struct hes_assign a;
+	struct hes_assign_front f;
+	struct hes_configured *c;
+	const struct hes_pareto *front;
+};
+
+static void stage1(const struct hes_problem *p, struct stages *s)
 {
 	struct hes_genetic_options o = hes_genetic_defaults;
-	struct hes_assign_front f;
 
 	o.evolve.generations = 60;
-	assert_int_equal(hes_assign_init(a, p->n, p->k, p->n_types, p->cost, p->gpus), 0);
-	assert_int_equal(hes_genetic_run(a, &o, &f), 0);
-	return f;
+	assert_int_equal(hes_assign_init(&s->a, p->n, p->k, p->n_types, p->cost, p->gpus), 0);
+	assert_int_equal(hes_genetic_run(&s->a, &o, &s->f), 0);
+}
+
+static void stage2(const struct hes_problem *p, const struct hes_sharing_aim *aims,
+		   struct stages *s)
+{
+	assert_int_equal(hes_configure(p, &s->f, aims, &s->c), 0);
+	s->front = hes_configured_front(s->c);
+}
+
+static void find_front(const struct hes_problem *p, struct stages *s)
+{
+	stage1(p, s);
+	stage2(p, NULL, s);
+}
+
+static struct hes_plan plan_of(const struct hes_problem *p, const struct stages *s, size_t member)
+{
+	struct hes_plan plan;
+
+	assert_int_equal(hes_plan_init(&plan, p->k), 0);
+	assert_int_equal(hes_configured_plan(s->c, member, &plan), 0);
+	return plan;
+}
+
+static void forget(struct stages *s)
+{
+	hes_configured_free(s->c);
+	free(s->f.v);
+	hes_assign_finish(&s->a);
 }
 
 static void mixed_jobs(struct bench *b)
@@ -426,64 +461,48 @@ static void mixed_jobs(struct bench *b)
 }
 
 /* What the front promises is what its plan predicts. */
-static void check_members(struct bench *b, const struct hes_configured *c)
+static void check_members(struct bench *b, const struct stages *s)
 {
-	const struct hes_pareto *front = hes_configured_front(c);
+	for (size_t i = 0; i < s->front->n; i++) {
+		const struct hes_objectives *at = &s->front->v[i].at;
+		struct hes_plan plan = plan_of(&b->p, s, i);
 
-	for (size_t i = 0; i < front->n; i++) {
-		struct hes_plan plan;
-
-		assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
-		assert_int_equal(hes_configured_plan(c, i, &plan), 0);
 		assert_int_equal(hes_plan_validate(&plan, &b->fleet, &b->jobs, 100, &b->err), 0);
-		assert_true(fabs(plan.predicted.avg_jct_us * 6 - front->v[i].at.jct_us) < 20);
-		assert_true(fabs((double)plan.predicted.busy_energy_mj - front->v[i].at.energy_mj) <
-			    10);
+		assert_true(fabs(plan.predicted.avg_jct_us * 6 - at->jct_us) < 20);
+		assert_true(fabs((double)plan.predicted.busy_energy_mj - at->energy_mj) < 10);
 		hes_plan_finish(&plan);
 	}
 }
 
 BENCH_TEST(every_member_of_the_front_is_a_plan_with_its_objectives)
 {
-	struct hes_assign a;
-	struct hes_assign_front f;
-	struct hes_configured *c;
+	struct stages s;
 
 	mixed_jobs(b);
-	f = stage1(&b->p, &a);
-	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
-	assert_true(hes_configured_front(c)->n > f.n);
-	check_members(b, c);
-	hes_configured_free(c);
-	free(f.v);
-	hes_assign_finish(&a);
+	find_front(&b->p, &s);
+	assert_true(s.front->n > s.f.n);
+	check_members(b, &s);
+	forget(&s);
 }
 
 /* Then every clock has the same delay, and the power falls with the clock. */
 BENCH_TEST(where_the_clock_costs_no_time_the_one_of_least_energy_is_taken)
 {
-	struct hes_assign a;
-	struct hes_assign_front f;
-	struct hes_configured *c;
+	struct stages s;
 
 	stand_in.clock_free = true;
 	mixed_jobs(b);
-	f = stage1(&b->p, &a);
-	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
-	for (size_t i = 0; i < hes_configured_front(c)->n; i++) {
-		struct hes_plan plan;
+	find_front(&b->p, &s);
+	for (size_t i = 0; i < s.front->n; i++) {
+		struct hes_plan plan = plan_of(&b->p, &s, i);
 
-		assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
-		assert_int_equal(hes_configured_plan(c, i, &plan), 0);
 		for (size_t g = 0; g < b->p.k; g++)
 			for (size_t k = 0; k < plan.queues[g].n; k++)
 				assert_int_equal(plan.queues[g].batches[k].clock_mhz,
 						 b->fleet.gpus[g].type->clocks_mhz[0]);
 		hes_plan_finish(&plan);
 	}
-	hes_configured_free(c);
-	free(f.v);
-	hes_assign_finish(&a);
+	forget(&s);
 }
 
 /* The front of all prices has members of several of them, and covers more than stage 2 as
@@ -491,33 +510,27 @@ BENCH_TEST(where_the_clock_costs_no_time_the_one_of_least_energy_is_taken)
 BENCH_TEST(every_member_for_a_price_is_a_plan_and_together_they_cover_more)
 {
 	struct hes_sharing_aim aims[HES_PRICES];
-	struct hes_assign a;
-	struct hes_assign_front f, published;
-	struct hes_configured *c, *old;
 	struct hes_objectives reference;
+	struct stages old, s;
 
 	stand_in.power_by_use = true;
 	mixed_jobs(b);
-	published = stage1(&b->p, &a);
-	assert_int_equal(hes_configure(&b->p, &published, NULL, &old), 0);
-	assert_int_equal(hes_priced_assign(&b->p, &f, aims), 0);
-	assert_int_equal(f.n, HES_PRICES);
-	for (size_t i = 1; i < f.n; i++)
+	find_front(&b->p, &old);
+	stage1(&b->p, &s);
+	free(s.f.v);
+	assert_int_equal(hes_priced_assign(&b->p, &s.f, aims), 0);
+	assert_int_equal(s.f.n, HES_PRICES);
+	for (size_t i = 1; i < s.f.n; i++)
 		assert_true(aims[i].jct_price < aims[i - 1].jct_price && aims[i].jct_price > 0 &&
 			    aims[i].overlap);
-	assert_int_equal(hes_configure(&b->p, &f, aims, &c), 0);
-	check_members(b, c);
-	reference = (struct hes_objectives){
-		1.2 * hes_configured_front(old)->v[hes_configured_front(old)->n - 1].at.energy_mj,
-		1.2 * hes_configured_front(old)->v[0].at.jct_us,
-	};
-	assert_true(hes_pareto_hypervolume(hes_configured_front(c), &reference) >
-		    hes_pareto_hypervolume(hes_configured_front(old), &reference));
-	hes_configured_free(c);
-	hes_configured_free(old);
-	free(f.v);
-	free(published.v);
-	hes_assign_finish(&a);
+	stage2(&b->p, aims, &s);
+	check_members(b, &s);
+	reference = (struct hes_objectives){ 1.2 * old.front->v[old.front->n - 1].at.energy_mj,
+					     1.2 * old.front->v[0].at.jct_us };
+	assert_true(hes_pareto_hypervolume(s.front, &reference) >
+		    hes_pareto_hypervolume(old.front, &reference));
+	forget(&s);
+	forget(&old);
 }
 
 BENCH_TEST(default_clocks_are_far_where_none_was_sampled)
@@ -534,26 +547,19 @@ BENCH_TEST(default_clocks_are_far_where_none_was_sampled)
 /* Stage 2 starts from stage 1's set and only ever adds what nothing dominates. */
 BENCH_TEST(no_member_of_stage_1_dominates_the_updated_set)
 {
-	struct hes_assign a;
-	struct hes_assign_front f;
-	struct hes_configured *c;
-	const struct hes_pareto *front;
+	struct stages s;
 
 	mixed_jobs(b);
-	f = stage1(&b->p, &a);
-	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
-	front = hes_configured_front(c);
-	for (size_t i = 0; i < f.n; i++) {
+	find_front(&b->p, &s);
+	for (size_t i = 0; i < s.f.n; i++) {
 		bool covered = false;
 
-		for (size_t j = 0; j < front->n; j++)
-			covered |= front->v[j].at.energy_mj <= f.v[i].at.energy_mj &&
-				   front->v[j].at.jct_us <= f.v[i].at.jct_us;
+		for (size_t j = 0; j < s.front->n; j++)
+			covered |= s.front->v[j].at.energy_mj <= s.f.v[i].at.energy_mj &&
+				   s.front->v[j].at.jct_us <= s.f.v[i].at.jct_us;
 		assert_true(covered);
 	}
-	hes_configured_free(c);
-	free(f.v);
-	hes_assign_finish(&a);
+	forget(&s);
 }
 
 /* One GPU's part of a solution of two jobs: cost at a clock each, or together. */
@@ -624,38 +630,31 @@ BENCH_TEST(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it)
 
 	for (size_t i = 0; i < N(pairs); i++) {
 		struct hes_pareto all = { 0 };
-		struct hes_assign a;
-		struct hes_assign_front f;
-		struct hes_configured *c;
-		const struct hes_pareto *front;
 		struct hes_objectives reference;
+		struct stages s;
 
 		b->jobs.n = 0;
 		add_job(b, pairs[i][0], 3000, 1000);
 		add_job(b, pairs[i][1], 5000, 1000);
 		make_problem(b);
 		exhaust(&b->p, &all);
-		f = stage1(&b->p, &a);
-		assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
-		front = hes_configured_front(c);
-		for (size_t j = 0; j < front->n; j++) {
+		find_front(&b->p, &s);
+		for (size_t j = 0; j < s.front->n; j++) {
+			const struct hes_objectives *at = &s.front->v[j].at;
 			bool bounded = false;
 
 			for (size_t k = 0; k < all.n; k++)
-				bounded |= all.v[k].at.energy_mj <=
-						   front->v[j].at.energy_mj * (1 + 1e-9) &&
-					   all.v[k].at.jct_us <= front->v[j].at.jct_us * (1 + 1e-9);
+				bounded |= all.v[k].at.energy_mj <= at->energy_mj * (1 + 1e-9) &&
+					   all.v[k].at.jct_us <= at->jct_us * (1 + 1e-9);
 			assert_true(bounded);
 		}
 		reference = (struct hes_objectives){ 1.5 * all.v[all.n - 1].at.energy_mj,
 						     1.5 * all.v[0].at.jct_us };
 		/* Not nearer: pairs that pay only by sharing are no members of stage 1's front. */
-		assert_true(hes_pareto_hypervolume(front, &reference) >
+		assert_true(hes_pareto_hypervolume(s.front, &reference) >
 			    0.85 * hes_pareto_hypervolume(&all, &reference));
 		hes_pareto_free(&all);
-		hes_configured_free(c);
-		free(f.v);
-		hes_assign_finish(&a);
+		forget(&s);
 		hes_problem_finish(&b->p);
 	}
 }
@@ -685,97 +684,69 @@ static void add_plan(const struct hes_plan *plan, struct extremes *x)
 static struct extremes extremes_of(struct bench *b)
 {
 	struct extremes x = { .least_mhz = UINT32_MAX };
-	struct hes_assign a;
-	struct hes_assign_front f;
-	struct hes_configured *c;
+	struct stages s;
 
+	b->jobs.n = 0;
 	mixed_jobs(b);
-	f = stage1(&b->p, &a);
-	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
-	for (size_t i = 0; i < hes_configured_front(c)->n; i++) {
-		struct hes_plan plan;
+	find_front(&b->p, &s);
+	for (size_t i = 0; i < s.front->n; i++) {
+		struct hes_plan plan = plan_of(&b->p, &s, i);
 
-		assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
-		assert_int_equal(hes_configured_plan(c, i, &plan), 0);
 		add_plan(&plan, &x);
 		hes_plan_finish(&plan);
 	}
-	hes_configured_free(c);
-	free(f.v);
-	hes_assign_finish(&a);
+	forget(&s);
+	hes_problem_finish(&b->p);
 	return x;
 }
 
-BENCH_TEST(all_clocks_and_co_runners_are_used_where_all_were_sampled)
+/* A job of a workload that was never sampled may run, alone. The A100's default clock is 1410 MHz,
+ * T4's 1590: with samples from 1400 on, stage 1's own solutions are none of the front's. */
+BENCH_TEST(what_is_far_outside_of_the_samples_is_avoided)
 {
-	struct extremes x = extremes_of(b);
+	static const struct {
+		uint32_t from_mhz, jobs;
+		const char *never;
+		uint32_t least_mhz, below_mhz;
+	} cases[] = {
+		{ .below_mhz = 1200 },
+		{ .from_mhz = 1200, .least_mhz = 1200, .below_mhz = 1411 },
+		{ .jobs = 1, .below_mhz = 1411 },
+		{ .never = "light", .below_mhz = 1411 },
+		{ .from_mhz = 1400, .least_mhz = 1400, .below_mhz = 1591 },
+	};
+	const struct stand_in all = stand_in;
 
-	assert_true(x.least_mhz < 1200 && x.most_jobs > 1);
-	assert_int_equal(x.extrapolated, 0);
+	for (size_t i = 0; i < N(cases); i++) {
+		struct extremes x;
+
+		stand_in = all;
+		stand_in.from_mhz = cases[i].from_mhz ? cases[i].from_mhz : all.from_mhz;
+		stand_in.jobs = cases[i].jobs ? cases[i].jobs : all.jobs;
+		stand_in.never = cases[i].never;
+		x = extremes_of(b);
+		assert_true(x.least_mhz >= cases[i].least_mhz && x.least_mhz < cases[i].below_mhz);
+		assert_true(cases[i].jobs == 1 ? x.most_jobs == 1 : x.most_jobs > 1);
+		assert_int_equal(x.extrapolated, 0);
+	}
 }
 
 /* A light job draws 4 W at full clock and the GPU 10 or 55 W when idle: any lower clock takes more
  * energy. */
 BENCH_TEST(clocks_below_one_that_takes_a_tenth_more_energy_are_not_predicted)
 {
-	struct hes_assign_front f;
-	struct hes_configured *c;
-	struct hes_assign a;
+	struct stages s;
 	uint64_t before;
 
 	stand_in.power_by_use = true;
 	add_job(b, "light", 1000, 1000);
 	make_problem(b);
-	f = stage1(&b->p, &a);
+	stage1(&b->p, &s);
 	before = stand_in.queries;
-	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
+	stage2(&b->p, NULL, &s);
 	assert_true(stand_in.queries - before <=
 		    (b->p.types[0]->n_clocks + b->p.types[1]->n_clocks) / 2);
-	hes_configured_free(c);
-	free(f.v);
-	hes_assign_finish(&a);
-}
-
-BENCH_TEST(clocks_far_outside_of_the_samples_are_avoided)
-{
-	struct extremes x;
-
-	stand_in.from_mhz = 1200;
-	x = extremes_of(b);
-	assert_true(x.least_mhz >= 1200 && x.most_jobs > 1);
-	assert_int_equal(x.extrapolated, 0);
-}
-
-BENCH_TEST(sharing_far_outside_of_the_samples_is_avoided)
-{
-	struct extremes x;
-
-	stand_in.jobs = 1;
-	x = extremes_of(b);
-	assert_int_equal(x.most_jobs, 1);
-	assert_int_equal(x.extrapolated, 0);
-}
-
-/* A job of it may run, alone. */
-BENCH_TEST(co_runners_that_were_never_sampled_are_avoided)
-{
-	struct extremes x;
-
-	stand_in.never = "light";
-	x = extremes_of(b);
-	assert_true(x.most_jobs > 1);
-	assert_int_equal(x.extrapolated, 0);
-}
-
-/* The default clock is one of them, so that stage 1's own solutions are none of the front's. */
-BENCH_TEST(a_default_clock_outside_of_the_samples_is_avoided_too)
-{
-	struct extremes x;
-
-	stand_in.from_mhz = 1400; /* the A100's default is 1410, T4's 1590 */
-	x = extremes_of(b);
-	assert_true(x.least_mhz >= 1400);
-	assert_int_equal(x.extrapolated, 0);
+	forget(&s);
 }
 
 BENCH_TEST(jobs_that_can_only_be_extrapolated_are_planned_and_reported)

@@ -30,14 +30,9 @@ struct hes_group_cost {
 };
 
 /** Predict a group on a type at a clock. When a job ends, the others continue at the rates
- * predicted for them. */
+ * predicted for them. (In timeline.c.) */
 void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
 		   const struct hes_group *g, struct hes_group_cost *out);
-
-/** The same with the activity of each job, in watts, and its part of the energy by it. */
-void hes_group_run_parts(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
-			 const struct hes_group *g, struct hes_group_cost *out,
-			 double activity_w[HES_MAX_SHARING], double part_mj[HES_MAX_SHARING]);
 
 /** @return whether every job of the group runs on that type, their memory fits, and they may share
  * a GPU */

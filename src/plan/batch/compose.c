@@ -32,12 +32,12 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 {
 	const int64_t start_us = hes_compose_free_us(p, plan, gpu);
 	struct hes_batch b = { .clock_mhz = clock_mhz, .n = g->n, .start_us = start_us };
-	double activity_w[HES_MAX_SHARING], part_mj[HES_MAX_SHARING];
+	struct hes_timeline_times parts[HES_MAX_SHARING];
 	struct hes_group_cost c;
 	uint32_t shares_pct = 0;
 	int rc;
 
-	hes_group_run_parts(p, p->gpus[gpu].type, clock_mhz, g, &c, activity_w, part_mj);
+	hes_group_run_parts(p, p->gpus[gpu].type, clock_mhz, g, &c, parts);
 	if (!((double)start_us + c.last_us <= LONGEST_US))
 		return -ERANGE;
 	for (uint32_t i = 0; i < g->n; i++)
@@ -47,8 +47,8 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 			.start_us = start_us,
 			.end_us = start_us + llround(c.end_us[i]),
 			.outside = c.outside[i],
-			.activity_mw = (uint32_t)llround(activity_w[i] * 1e3),
-			.energy_mj = (uint64_t)llround(part_mj[i]),
+			.activity_mw = (uint32_t)llround(parts[i].activity_w * 1e3),
+			.energy_mj = (uint64_t)llround(parts[i].energy_mj),
 		};
 	b.end_us = start_us + llround(c.last_us);
 	b.energy_mj = (uint64_t)llround(c.energy_mj);
