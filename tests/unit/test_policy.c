@@ -33,6 +33,10 @@ struct bench {
 
 static struct bench bench;
 
+#define EACH_BATCH(x, plan)                                                                        \
+	for (const struct hes_queue *q = (plan)->queues; q < (plan)->queues + (plan)->n_gpus; q++) \
+		for (const struct hes_batch *x = q->batches; x < q->batches + q->n; x++)
+
 static int learn(void **state)
 {
 	struct bench *b = &bench;
@@ -218,14 +222,9 @@ static void check_start_ups(const struct hes_policy *policy, const char *prefer)
 		bench.profiles.v[i].start_s = 0;
 	assert_int_equal(hes_plan_validate(&plan, &bench.fleet, &bench.jobs, 200, &bench.err), 0);
 	assert_true(plan.predicted.avg_jct_us > before.predicted.avg_jct_us);
-	for (size_t g = 0; g < plan.n_gpus; g++)
-		for (size_t b = 0; b < plan.queues[g].n; b++) {
-			const struct hes_batch *batch = &plan.queues[g].batches[b];
-
-			for (uint32_t i = 0; i < batch->n; i++)
-				assert_true(batch->jobs[i].end_us - batch->jobs[i].start_us >
-					    100000000);
-		}
+	EACH_BATCH(batch, &plan)
+		for (uint32_t i = 0; i < batch->n; i++)
+			assert_true(batch->jobs[i].end_us - batch->jobs[i].start_us > 100000000);
 	if (alone && bench.jobs.n == 1)
 		assert_int_equal(plan.predicted.makespan_us,
 				 before.predicted.makespan_us + 100000000);
@@ -313,15 +312,12 @@ TEST(the_totals_are_those_of_the_batches)
 
 		draw_jobs(18, 4);
 		plan = plan_with(&hes_policies[i], NULL, NULL);
-		for (size_t g = 0; g < plan.n_gpus; g++)
-			for (size_t b = 0; b < plan.queues[g].n; b++) {
-				const struct hes_batch *batch = &plan.queues[g].batches[b];
-
-				busy_mj += batch->energy_mj;
-				last_us = batch->end_us > last_us ? batch->end_us : last_us;
-				for (uint32_t j = 0; j < batch->n; j++)
-					jct_us += (double)batch->jobs[j].end_us;
-			}
+		EACH_BATCH(batch, &plan) {
+			busy_mj += batch->energy_mj;
+			last_us = batch->end_us > last_us ? batch->end_us : last_us;
+			for (uint32_t j = 0; j < batch->n; j++)
+				jct_us += (double)batch->jobs[j].end_us;
+		}
 		for (size_t g = 0; g < plan.n_gpus; g++) {
 			const struct hes_queue *q = &plan.queues[g];
 			int64_t until_us = 0;
@@ -363,11 +359,10 @@ TEST(a_busy_gpu_is_planned_for_only_after_it_is_free)
 /* Where a job runs in a plan. */
 static size_t gpu_of(const struct hes_plan *p, uint32_t job)
 {
-	for (size_t g = 0; g < p->n_gpus; g++)
-		for (size_t b = 0; b < p->queues[g].n; b++)
-			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++)
-				if (p->queues[g].batches[b].jobs[i].job == job)
-					return g;
+	EACH_BATCH(batch, p)
+		for (uint32_t i = 0; i < batch->n; i++)
+			if (batch->jobs[i].job == job)
+				return (size_t)(q - p->queues);
 	return SIZE_MAX;
 }
 
@@ -428,11 +423,9 @@ TEST(first_come_is_first_served_where_the_policy_says_so)
 		for (size_t j = 0; j < 20; j++)
 			bench.v[j].arrival_us = -(int64_t)j; /* the last in the file came first */
 		plan = plan_named(in_turn[i], NULL);
-		for (size_t g = 0; g < plan.n_gpus; g++)
-			for (size_t b = 1; b < plan.queues[g].n; b++)
-				for (uint32_t j = 0; j < plan.queues[g].batches[b].n; j++)
-					assert_true(plan.queues[g].batches[b].jobs[j].job <
-						    plan.queues[g].batches[b - 1].jobs[0].job);
+		EACH_BATCH(x, &plan)
+			for (uint32_t j = 0; x > q->batches && j < x->n; j++)
+				assert_true(x->jobs[j].job < x[-1].jobs[0].job);
 		hes_plan_finish(&plan);
 	}
 }
@@ -494,20 +487,12 @@ TEST(morak_keeps_every_job_within_its_latency_bound)
 		draw_jobs(40, seed);
 		plans[0] = plan_named("random", NULL);
 		plans[1] = plan_named("morak", NULL);
-		for (size_t i = 0; i < 2 * plans->n_gpus; i++) {
-			const struct hes_queue *q =
-				&plans[i / plans->n_gpus].queues[i % plans->n_gpus];
-
-			for (const struct hes_batch *x = q->batches; x < q->batches + q->n; x++)
-				for (uint32_t j = 0; j < x->n; j++)
-					if (i < plans->n_gpus)
-						alone_us[x->jobs[j].job] =
-							(double)(x->end_us - x->start_us);
-					else
-						most = fmax(most, (double)(x->jobs[j].end_us -
-									   x->start_us - 2) /
-									  alone_us[x->jobs[j].job]);
-		}
+		EACH_BATCH(x, &plans[0])
+			alone_us[x->jobs[0].job] = (double)(x->end_us - x->start_us);
+		EACH_BATCH(x, &plans[1])
+			for (uint32_t j = 0; j < x->n; j++)
+				most = fmax(most, (double)(x->jobs[j].end_us - x->start_us - 2) /
+							  alone_us[x->jobs[j].job]);
 		hes_plan_finish(&plans[0]);
 		hes_plan_finish(&plans[1]);
 	}
@@ -598,26 +583,7 @@ TEST(preferences_pick_the_ends_and_the_knee_of_the_front)
 
 static double fleet_energy_mj(const struct hes_plan *plan)
 {
-	int64_t last_us = 0;
-	double sum_mj = 0;
-
-	for (size_t g = 0; g < plan->n_gpus; g++)
-		for (size_t b = 0; b < plan->queues[g].n; b++)
-			last_us = plan->queues[g].batches[b].end_us > last_us
-					  ? plan->queues[g].batches[b].end_us
-					  : last_us;
-	for (size_t g = 0; g < plan->n_gpus; g++) {
-		int64_t busy_us = 0;
-
-		for (size_t b = 0; b < plan->queues[g].n; b++) {
-			busy_us += plan->queues[g].batches[b].end_us -
-				   plan->queues[g].batches[b].start_us;
-			sum_mj += (double)plan->queues[g].batches[b].energy_mj;
-		}
-		sum_mj += (double)(last_us - busy_us) * 1e-6 *
-			  bench.fleet.gpus[g].type->idle_power_mw;
-	}
-	return sum_mj;
+	return (double)plan->predicted.fleet_energy_mj;
 }
 
 /* Over some draws: with the least energy of busy GPUs, one of them often runs on alone. */
@@ -747,9 +713,8 @@ static size_t count_jobs(const struct hes_plan *p)
 {
 	size_t n = 0;
 
-	for (size_t g = 0; g < p->n_gpus; g++)
-		for (size_t b = 0; b < p->queues[g].n; b++)
-			n += p->queues[g].batches[b].n;
+	EACH_BATCH(batch, p)
+		n += batch->n;
 	return n;
 }
 

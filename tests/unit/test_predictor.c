@@ -347,6 +347,17 @@ static void spit(const char *v, size_t n)
 	fclose(f);
 }
 
+/* The file of a small predictor. */
+static char *saved(size_t *n)
+{
+	struct hes_predictor *p =
+		train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
+
+	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
+	hes_predictor_free(p);
+	return slurp(n);
+}
+
 static void refuse(const char *says)
 {
 	struct hes_predictor *p = NULL;
@@ -396,13 +407,9 @@ TEST(a_predictor_read_back_says_the_same)
 
 TEST(damage_anywhere_in_a_file_is_noticed)
 {
-	struct hes_predictor *p =
-		train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	size_t n;
-	char *v;
+	char *v = saved(&n);
 
-	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
-	v = slurp(&n);
 	for (size_t i = 0; i < n; i += i < 400 ? 1 : 997) {
 		v[i] = (char)(v[i] ^ 0x10);
 		spit(v, n);
@@ -417,7 +424,6 @@ TEST(damage_anywhere_in_a_file_is_noticed)
 	spit(v, n + 1);
 	refuse("damaged");
 	free(v);
-	hes_predictor_free(p);
 }
 
 /* Where the header keeps the body's CRC. */
@@ -436,13 +442,9 @@ static void seal(char *v, size_t n)
 
 TEST(a_forged_file_cannot_lead_a_walk_out_of_its_tree)
 {
-	struct hes_predictor *p =
-		train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	size_t n;
-	char *v;
+	char *v = saved(&n);
 
-	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
-	v = slurp(&n);
 	v[n - NODE + 4] = 1; /* the last leaf gets a child before itself: a walk without end */
 	seal(v, n);
 	refuse("not sound, though its checksum is right: a tree is missing");
@@ -451,7 +453,6 @@ TEST(a_forged_file_cannot_lead_a_walk_out_of_its_tree)
 	seal(v, n);
 	refuse("not sound, though its checksum is right: a tree is missing");
 	free(v);
-	hes_predictor_free(p);
 }
 
 /* Positive and finite whatever its trees say. */
@@ -507,13 +508,9 @@ TEST(a_constant_out_of_its_range_is_refused)
 
 TEST(a_file_of_another_version_says_so)
 {
-	struct hes_predictor *p =
-		train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	size_t n;
-	char *v;
+	char *v = saved(&n);
 
-	assert_int_equal(hes_predictor_save(path, p, NULL), 0);
-	v = slurp(&n);
 	v[18] = '8';
 	spit(v, n);
 	refuse("version 8 of predictor files, this program reads 7; a newer heshare wrote it");
@@ -521,7 +518,6 @@ TEST(a_file_of_another_version_says_so)
 	spit(v, n);
 	refuse("version 6 of predictor files, this program reads 7; train it again");
 	free(v);
-	hes_predictor_free(p);
 }
 
 TEST(training_refuses_what_it_cannot_learn_from)
