@@ -41,12 +41,12 @@ static struct CMUnitTest
 #define TEST(test) TEST_WITH(test, NULL, NULL)
 
 /** A test of what @setup made, which it calls @on. */
-#define TEST_ON(type, on, test, setup, teardown)                                                   \
-	static void test##_on(type *on);                                                           \
-	TEST_WITH(test, setup, teardown)                                                           \
-	{                                                                                          \
-		test##_on(*state);                                                                 \
-	}                                                                                          \
+#define TEST_ON(type, on, test, setup, teardown) \
+	static void test##_on(type *on);         \
+	TEST_WITH(test, setup, teardown)         \
+	{                                        \
+		test##_on(*state);               \
+	}                                        \
 	static void test##_on(__attribute__((unused)) type *on)
 
 /** Run the tests of the file. @return what main() returns */
