@@ -113,6 +113,18 @@ static void sum_times(struct run_baseline *b, const struct hes_run_report *r,
 	b->has_times = true;
 }
 
+/* Of the plan, or added; NULL: neither */
+static const struct hes_job *find_job(const struct hes_text_map *ids, const struct hes_jobs *jobs,
+				      const struct run_baseline_from *from, const char *id)
+{
+	const uint32_t at = hes_text_map_find(ids, id);
+
+	for (size_t i = 0; i < from->n_added && at == HES_HASH_NONE; i++)
+		if (strcmp(from->added[i].job.id, id) == 0)
+			return &from->added[i].job;
+	return at == HES_HASH_NONE ? NULL : &jobs->v[at];
+}
+
 int run_baseline_estimate(const struct app *app, const struct hes_run_report *r,
 			  const struct hes_jobs *jobs, const struct run_baseline_from *from,
 			  const struct hes_catalogue *c, struct run_baseline *out,
@@ -134,10 +146,10 @@ int run_baseline_estimate(const struct app *app, const struct hes_run_report *r,
 		const size_t g = gpu_of(r, j);
 		const struct hes_gpu_type *type =
 			g < r->n_gpus ? hes_gpu_type_find(c, r->gpus[g].gpu_type, NULL) : NULL;
-		const uint32_t at = hes_text_map_find(&ids, j->job);
+		const struct hes_job *job = find_job(&ids, jobs, from, j->job);
 
-		if (j->state == HES_RUN_JOB_DONE && type && at != HES_HASH_NONE)
-			n += add_job(&b, r, j, &jobs->v[at], from, type, m, &v[n]);
+		if (j->state == HES_RUN_JOB_DONE && type && job)
+			n += add_job(&b, r, j, job, from, type, m, &v[n]);
 	}
 	if (!rc && n && n == r->n_jobs && b.energies == n)
 		sum_times(&b, r, c, v, n);

@@ -12,6 +12,8 @@
 /** What the jobs do alone: as it was measured, and else from all sources. */
 struct run_baseline_from {
 	const struct hes_profiles *measured, *known;
+	const struct hes_run_added *added; /* jobs that were added to the run */
+	size_t n_added;
 };
 
 struct run_baseline {
@@ -24,7 +26,7 @@ struct run_baseline {
 	struct hes_totals alone;
 };
 
-/** @param jobs  of the plan; jobs that were added have no estimate. @return 0; -ENOMEM */
+/** @param jobs  of the plan. @return 0; -ENOMEM */
 int run_baseline_estimate(const struct app *app, const struct hes_run_report *r,
 			  const struct hes_jobs *jobs, const struct run_baseline_from *from,
 			  const struct hes_catalogue *c, struct run_baseline *out,

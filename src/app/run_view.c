@@ -60,7 +60,7 @@ static void job_runs(struct run_view *v, const struct hes_run_job *job, const st
 		.done = live ? live->done : -1,
 		.iterations = live ? live->iterations : 0,
 		.held = live && live->held,
-		.has_left = live && (live->done >= 0 || live->left_us > 0),
+		.has_left = live && !live->held && (live->done >= 0 || live->left_us > 0),
 	};
 	if (live)
 		r->left_us = live->left_us > v->age_us ? live->left_us - v->age_us : 0;

@@ -256,8 +256,9 @@ await() {
 		heshare run jobs.csv --resume --json >out 2>>err
 	END
 	run -0 lab two bash typed
-	[[ "$output" == *"2 jobs added to run 1"*"1 job written for run 1, which is interrupted: heshare run jobs.csv --resume starts it"* ]]
+	[[ "$output" == *"2 jobs added to run 1"*"1 job written for run 1, which is interrupted: heshare run $PWD/jobs.csv --resume, with the options of its start, starts it"* ]]
 	jq -e '.jobs_done == 7 and .jobs_added == 3 and .state == "done" and .run == 1' out
+	jq -e '.baseline | .by_profiles + .by_model >= 6' out # added ones, too
 	[ "$(sort marks | uniq -d)" = "" ] && [ "$(wc -l <marks)" = 7 ]
 	joules_sum jobs.run/report.json
 	sqlite3 store.db 'SELECT what FROM acts' | grep 'start the MPS daemon'

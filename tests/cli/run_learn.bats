@@ -176,6 +176,7 @@ act_s() {
 	joules_sum pair.run/report.json
 	grep -q 'GPU .*state' shown
 	[ "$(grep -c ' held ' shown)" = 1 ]
+	grep -qE ' held +[0-9]+ % +- +net[ab]$' shown # when it goes on is not known
 	[ "$(sqlite3 store.db 'SELECT count(*) FROM attempts WHERE run_id = 2 AND held_us > 1e6')" = 1 ]
 	jq -e '[.jobs[] | select(.held_s > 1)] | length == 1' out
 	# Its time is without the hold: the other one's is about the same.

@@ -207,7 +207,7 @@ once() { # JOBS: each of these left its line once
 		head -2 more.csv | cut -d, -f2- >third.csv # its id goes on from the run
 		heshare add 1 third.csv -c "$task" --progress "step ([0-9]+)"
 		: >go; heshare run open.json --resume --json -c "$task" >out 2>err2; echo $? >status; heshare status'
-	[[ "$output" == *"2 jobs written for run 1"*"1 job written for run 1, which is interrupted: heshare run open.json --resume starts it"* ]]
+	[[ "$output" == *"2 jobs written for run 1"*"1 job written for run 1, which is interrupted: heshare run $PWD/open.json --resume, with the options of its start, starts it"* ]]
 	[ "$(cat status)" = 0 ]
 	jq -e '.jobs_done == 8 and .jobs_added == 3 and .state == "done" and .run == 1' out
 	once 8abcdexy

@@ -62,8 +62,10 @@ static int print_text(const struct app_add *a)
 	printf("%zu job%s %s run %" PRId64, a->new.n, hes_s(a->new.n),
 	       a->taken == APP_TAKEN ? "added to" : "written for", run->id);
 	if (a->taken == APP_TAKEN_AT_RESUME)
-		printf(", which is interrupted: heshare run %s --resume starts %s",
-		       run_plan_name(run), a->new.n == 1 ? "it" : "them");
+		printf(", which is interrupted: heshare run %s%s%s --resume, with the options of "
+		       "its start, starts %s",
+		       run->plan, a->o->store ? " --store " : "", a->o->store ? a->o->store : "",
+		       a->new.n == 1 ? "it" : "them");
 	putchar('\n');
 	return 0;
 }

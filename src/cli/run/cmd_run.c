@@ -170,14 +170,20 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 		.early_ok = o->early_ok,
 	};
 	struct hes_store_profiling profiling;
+	struct hes_run_added *added = NULL;
 	struct hes_err why;
 	int status = 0;
 
+	if (hes_journal_added(in->run.journal, r->run.id, 0, &added, &e.from.n_added, &why))
+		status = cli_fail("run", &why);
+	e.from.added = added;
 	if (app_run_profiling(&in->run, &profiling, &why))
 		status = cli_fail("run", &why);
 	else
 		e.profiling = &profiling;
-	return run_ending_tell(&e, r, more) || status;
+	status |= run_ending_tell(&e, r, more);
+	hes_run_added_free(added, e.from.n_added);
+	return status;
 }
 
 /* When to stop because of the time limit of a Slurm job, by the monotonic clock; 0: never. A head
