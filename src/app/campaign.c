@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "app/learn_plan.h"
 #include "app/learn_replay.h"
 #include "base/num.h"
 #include "base/texts.h"
@@ -113,23 +112,20 @@ static int add_program(struct campaign *c, const char *name, struct hes_err *err
 	return add_policy(c, &v[c->n_programs - 1]->policy, NULL, err);
 }
 
-static bool campaign_learns(const char *word)
-{
-	const size_t n = strlen(CAMPAIGN_LEARN);
-
-	return !strncmp(word, CAMPAIGN_LEARN, n) && (!word[n] || word[n] == ':');
-}
-
 /* It plans by policy joint. */
 static int add_learner(struct campaign *c, const char *word, const char *prefer,
 		       struct hes_err *err)
 {
 	const char *colon = strchr(word, ':');
-	int rc = add_policy(c, hes_policy_find("joint", err), colon ? colon + 1 : prefer, err);
+	const struct hes_policy *joint = hes_policy_find("joint", err);
+	struct hes_policy named = *joint;
+	int rc;
 
+	named.name = LEARN_REPLAY_POLICY;
+	rc = add_policy(c, &named, colon ? colon + 1 : prefer, err);
 	if (rc)
 		return rc;
-	c->who[c->n_who - 1].name = CAMPAIGN_LEARN;
+	c->who[c->n_who - 1].policy = joint;
 	c->who[c->n_who - 1].learns = true;
 	return 0;
 }
@@ -151,7 +147,7 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer, 
 			rc = add_program(c, word, err);
 			continue;
 		}
-		if (campaign_learns(word)) {
+		if (learn_replay_is(word)) {
 			rc = add_learner(c, word, prefer, err);
 			continue;
 		}
@@ -354,7 +350,7 @@ static void do_learning_run(const struct campaign *c, struct campaign_run *run)
 	run->rc = l ? 0 : -ENOMEM;
 	if (run->rc)
 		return;
-	s.replan = learn_plan;
+	s.replan = learn_replay_plan;
 	s.saw = learn_replay_saw;
 	s.order = learn_replay_order;
 	s.ctx = l;

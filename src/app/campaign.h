@@ -14,8 +14,7 @@
 #include "heshare/sim.h"
 #include "learn/learn.h"
 
-#define CAMPAIGN_ALL   "all"   /* in a list of policies */
-#define CAMPAIGN_LEARN "learn" /* joint that learns while jobs work */
+#define CAMPAIGN_ALL "all" /* in a list of policies */
 
 /** A policy with its preference, or a plan made beforehand. */
 struct contender {

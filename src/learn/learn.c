@@ -10,8 +10,10 @@
 
 #include "base/root_sum.h"
 
-#define SURE     2     /* standard errors between "unclear" and a verdict */
-#define BY_MODEL 0.025 /* standard error of what a share makes of a job, by the predictor */
+#define SURE      2     /* standard errors between "unclear" and a verdict */
+#define BY_MODEL  0.025 /* standard error of what a share makes of a job, by the predictor */
+#define WATCH_S   8     /* a set, before it is judged */
+#define UNCLEAR_S 60    /* after which a set that is neither better nor worse stays */
 
 static const struct learn_preference preferences[] = {
 	{ "balanced", 1, 1, 1.3 },
@@ -137,6 +139,29 @@ uint32_t learn_clocks_best(const struct learn_clocks *c, const struct learn_pref
 	return c->n ? clocks_best(c, p)->clock_mhz : 0;
 }
 
+double learn_clocks_cost_s(const struct hes_gpu_type *g, const struct learn_preference *p,
+			   uint32_t clock_mhz, double seconds)
+{
+	return seconds * (fmin((double)g->clock_default_mhz / clock_mhz, p->slowest) - 1);
+}
+
+bool learn_clocks_alone(const struct learn_clocks *c, uint32_t clock_mhz, double rate_se,
+			struct learn_alone *out)
+{
+	const struct learn_clock_try *t = &c->tries[0];
+
+	for (uint32_t i = 1; i < c->n; i++)
+		if (fabs((double)c->tries[i].clock_mhz - clock_mhz) <
+		    fabs((double)t->clock_mhz - clock_mhz))
+			t = &c->tries[i];
+	if (!c->n)
+		return false;
+	*out = (struct learn_alone){ .rate = t->iterations / t->seconds,
+				     .rate_se = rate_se,
+				     .power_w = t->joules / t->seconds };
+	return true;
+}
+
 /* --- sets --- */
 
 struct learn_alone learn_alone_with(const struct learn_alone *whole, const struct learn_share *s)
@@ -183,14 +208,37 @@ double learn_set_score(const struct learn_gain *g, const struct learn_preference
 	return exp(p->time * log(g->time) + energy);
 }
 
-enum learn_verdict learn_set_judge(const struct learn_gain *g, const struct learn_preference *p)
+enum learn_verdict learn_set_judge(const struct learn_gain *g, const struct learn_preference *p,
+				   double seconds)
 {
 	const double score = log(learn_set_score(g, p)),
 		     error = SURE * g->se * (p->time + p->energy);
 
+	if (seconds < WATCH_S)
+		return LEARN_UNCLEAR;
 	if (score > error)
 		return LEARN_SEPARATE;
-	return score < -error ? LEARN_KEEP : LEARN_UNCLEAR;
+	return score < -error || seconds >= UNCLEAR_S ? LEARN_KEEP : LEARN_UNCLEAR;
+}
+
+uint32_t learn_set_clock(const struct learn_clocks *const *c, uint32_t n,
+			 const struct hes_gpu_type *g, const struct learn_preference *p)
+{
+	uint32_t least = 0, found = g->clock_default_mhz;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t best = learn_clocks_best(c[i], p);
+
+		least = best > least ? best : least;
+	}
+	for (size_t k = g->n_clocks; k-- && g->clocks_mhz[k] >= least;) {
+		bool all = true;
+
+		for (uint32_t i = 0; i < n && all; i++)
+			all = clocks_find(c[i], g->clocks_mhz[k]);
+		found = all ? g->clocks_mhz[k] : found;
+	}
+	return found;
 }
 
 static int by_number(const void *a, const void *b)
@@ -258,6 +306,37 @@ bool learn_join_is_refused(const struct learn_refusals *r, uint32_t type, const 
 			   uint32_t n)
 {
 	return kinds_are_refused(r, type, kinds, n, &kinds[0]);
+}
+
+/* Whether the members that are not in @without, a bit each, are refused. */
+static bool refuses_without(const struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
+			    uint32_t n, uint32_t without)
+{
+	uint32_t left[HES_MAX_SHARING] = { 0 }, n_left = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!(without >> i & 1))
+			left[n_left++] = kinds[i];
+	return learn_is_refused(r, type, left, n_left);
+}
+
+uint32_t learn_set_to_hold(const struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
+			   uint32_t n, uint32_t held, uint32_t may_hold)
+{
+	uint32_t last = n;
+
+	if (!refuses_without(r, type, kinds, n, held))
+		return n;
+	for (uint32_t i = n; i--;) {
+		const uint32_t bit = 1u << i;
+
+		if (held & bit || !(may_hold & bit))
+			continue;
+		if (!refuses_without(r, type, kinds, n, held | bit))
+			return i;
+		last = last == n ? i : last;
+	}
+	return last;
 }
 
 void learn_refusals_finish(struct learn_refusals *r)

@@ -72,13 +72,19 @@ uint32_t learn_clocks_next(const struct learn_clocks *c, const struct hes_gpu_ty
 /** The clock that suits @p best so far; 0: no window was seen. */
 uint32_t learn_clocks_best(const struct learn_clocks *c, const struct learn_preference *p);
 
-/* --- sets --- */
+/** What so many seconds at a clock cost at most, in seconds of the GPU. */
+double learn_clocks_cost_s(const struct hes_gpu_type *g, const struct learn_preference *p,
+			   uint32_t clock_mhz, double seconds);
 
-/** A member's own figures, alone on this GPU type. */
+/** A job's figures alone on a GPU type. */
 struct learn_alone {
 	double rate, rate_se; /* in the unit of its windows */
 	double power_w;       /* of the GPU; NaN: not known */
 };
+
+/** At the tried clock nearest to @p clock_mhz. @return false: no window was seen */
+bool learn_clocks_alone(const struct learn_clocks *c, uint32_t clock_mhz, double rate_se,
+			struct learn_alone *out);
 
 /** Alone with a share of the GPU, divided by alone with all of it; 0: not known. */
 struct learn_share {
@@ -88,6 +94,8 @@ struct learn_share {
 /** Alone with a share, as a model has it. A job keeps its share as long as it runs: it is this in
  * its turn. */
 struct learn_alone learn_alone_with(const struct learn_alone *whole, const struct learn_share *s);
+
+/* --- sets --- */
 
 /** A set against its members one after the other. Below 1 the set is better. */
 struct learn_gain {
@@ -102,12 +110,19 @@ bool learn_set_gain(const struct learn_window *w, const struct learn_alone *alon
 double learn_set_score(const struct learn_gain *g, const struct learn_preference *p);
 
 enum learn_verdict {
-	LEARN_UNCLEAR, /* within its error: look longer */
-	LEARN_KEEP,
+	LEARN_UNCLEAR,  /* within its error, or too short: look longer */
+	LEARN_KEEP,     /* better than taking turns, or within its error for long */
 	LEARN_SEPARATE, /* worse than taking turns */
 };
 
-enum learn_verdict learn_set_judge(const struct learn_gain *g, const struct learn_preference *p);
+/** @param seconds  of the set so far */
+enum learn_verdict learn_set_judge(const struct learn_gain *g, const struct learn_preference *p,
+				   double seconds);
+
+/** The clock of a set: the lowest one at which each member was tried alone, not below the best one
+ * of any member. @return the default one if there is none */
+uint32_t learn_set_clock(const struct learn_clocks *const *c, uint32_t n,
+			 const struct hes_gpu_type *g, const struct learn_preference *p);
 
 /** Sets that were worse than turns on a GPU type, by kinds alone. */
 struct learn_refused {
@@ -129,6 +144,14 @@ bool learn_is_refused(const struct learn_refusals *r, uint32_t type, const uint3
 /** The same of sets with the first kind alone: may it join the others? */
 bool learn_join_is_refused(const struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
 			   uint32_t n);
+/**
+ * Which member to hold next so that no refused set runs: the last one without which the rest is
+ * not refused, else the last one. Members come in the order in which they started.
+ * @param held, may_hold  a bit a member, the lowest for the first
+ * @return its index; @p n: the rest is not refused, or no member may be held
+ */
+uint32_t learn_set_to_hold(const struct learn_refusals *r, uint32_t type, const uint32_t *kinds,
+			   uint32_t n, uint32_t held, uint32_t may_hold);
 void learn_refusals_finish(struct learn_refusals *r);
 
 /* --- the account --- */

@@ -42,19 +42,14 @@ static bool job_has_window(struct run_learner *l, struct run_task *t, int64_t no
 	       (!isnan(t->progress.seconds) || w->seconds >= BY_LOOKS_S);
 }
 
-/* What a window at a clock costs at most. */
-static double try_cost_s(const struct run_learner *l, const struct hes_gpu_type *type, uint32_t mhz)
-{
-	return WINDOW_S * (fmin((double)type->clock_default_mhz / mhz, l->prefer->slowest) - 1);
-}
-
 void run_learn_clock_over(struct run_learner *l, struct run_task *t)
 {
 	struct learn_cost cost = { .joules = NAN };
 
 	if (!t->clock.trying_mhz)
 		return;
-	cost.seconds = try_cost_s(l, t->gpu->planned->type, t->clock.trying_mhz);
+	cost.seconds = learn_clocks_cost_s(t->gpu->planned->type, l->prefer, t->clock.trying_mhz,
+					   WINDOW_S);
 	learn_pay(&l->account, LEARN_OF_CLOCK, &cost);
 	t->clock.trying_mhz = 0;
 }
@@ -98,20 +93,12 @@ static void job_clock_set(struct run_task *t, uint32_t mhz, int64_t now)
 	t->clock.from_us = now;
 }
 
-/* At the default clock, by all that was seen there. */
-static struct learn_alone clocks_default(const struct learn_clocks *c)
-{
-	const struct learn_clock_try *first = &c->tries[0];
-
-	return (struct learn_alone){ .rate = first->iterations / first->seconds,
-				     .power_w = first->joules / first->seconds };
-}
-
 static void tell_settled(struct run_learner *l, const struct learn_clocks *c,
 			 const struct run_task *t, uint32_t mhz)
 {
-	const struct learn_alone alone = clocks_default(c);
+	struct learn_alone alone;
 
+	learn_clocks_alone(c, c->tries[0].clock_mhz, 0, &alone);
 	for (uint32_t i = 0; i < c->n; i++) {
 		const struct learn_clock_try *x = &c->tries[i];
 
@@ -130,11 +117,12 @@ static void tell_settled(struct run_learner *l, const struct learn_clocks *c,
 static void job_clock_saw(struct run_learner *l, struct learn_clocks *c, struct run_task *t,
 			  struct learn_window *w)
 {
-	const struct learn_alone alone = clocks_default(c);
+	struct learn_alone alone;
 	struct learn_cost cost;
 
 	w->clock_mhz = hes_gpu_type_clock(t->gpu->planned->type, w->clock_mhz);
-	if (w->clock_mhz == t->clock.trying_mhz) {
+	if (w->clock_mhz == t->clock.trying_mhz &&
+	    learn_clocks_alone(c, c->tries[0].clock_mhz, 0, &alone)) {
 		cost = learn_cost_of(w, &alone);
 		cost.iterations = t->progress.known ? cost.iterations : 0;
 		run_learner_pay(l, LEARN_OF_CLOCK, &cost, t->gpu);
@@ -156,7 +144,7 @@ static void job_clock_choose(struct run_learner *l, struct learn_clocks *c, stru
 	t->clock.settled |= over;
 	if (!over && c->n) {
 		run_learner_work(l);
-		if (learn_may(&l->account, try_cost_s(l, type, mhz)))
+		if (learn_may(&l->account, learn_clocks_cost_s(type, l->prefer, mhz, WINDOW_S)))
 			t->clock.trying_mhz = mhz;
 		else
 			mhz = learn_clocks_best(c, l->prefer);

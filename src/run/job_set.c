@@ -13,13 +13,11 @@
 #include "base/texts.h"
 #include "run/job_set.h"
 
-#define WATCH_S   8        /* a set, before it is judged */
-#define UNCLEAR_S 60       /* after which a set that is neither better nor worse stays */
-#define DRAIN_US  2000000  /* what a held job has launched before ends by then */
-#define ALONE_US  60000000 /* longest wait for a member's own rate, or for one that shows none */
-#define ALONE_S   10       /* a member alone */
-#define OWN_S     13       /* what that may cost: until the others are held and their work ends */
-#define INVITE_S  2.5      /* what a set without evidence may cost */
+#define DRAIN_US 2000000  /* what a held job has launched before ends by then */
+#define ALONE_US 60000000 /* longest wait for a member's own rate, or for one that shows none */
+#define ALONE_S  10       /* a member alone */
+#define OWN_S    13       /* what that may cost: until the others are held and their work ends */
+#define INVITE_S 2.5      /* what a set without evidence may cost */
 
 static uint32_t set_kinds(struct run_learner *l, const struct run_gpu *g,
 			  uint32_t out[HES_MAX_SHARING])
@@ -180,50 +178,51 @@ static void set_note(struct run_job_sets *s, const struct run_gpu *g, const stru
 			 what);
 }
 
-/* Whether jobs that are not to be held, but for @without, did worse together than in turns. */
-static bool set_is_worse(struct run_learner *l, const struct run_gpu *g,
-			 const struct run_task *without)
-{
+/* The members that are not to be held, the oldest first. */
+struct set_free {
 	struct run_task *v[HES_MAX_SHARING];
-	uint32_t kinds[HES_MAX_SHARING], n = 0;
+	uint32_t kinds[HES_MAX_SHARING], n;
+};
 
-	for (uint32_t i = 0; i < g->n_running; i++)
-		if (g->running[i] != without && !g->running[i]->hold.wanted_us)
-			v[n++] = g->running[i];
-	return learn_is_refused(&l->apart, 0, kinds, run_learner_kinds(l, v, n, kinds));
-}
-
-/* The last job without a deadline: if there is one, without which the others may stay. */
-static struct run_task *set_last(struct run_learner *l, const struct run_gpu *g)
+/* @return whether they did worse together than in turns */
+static bool set_is_worse(struct run_learner *l, const struct run_gpu *g, struct set_free *f)
 {
-	struct run_task *last[2] = { NULL, NULL };
-
+	f->n = 0;
 	for (uint32_t i = 0; i < g->n_running; i++) {
 		struct run_task *t = g->running[i];
-		struct run_task **at = &last[set_is_worse(l, g, t)];
+		uint32_t at = f->n;
 
-		if (!t->job->has_deadline && !t->hold.wanted_us &&
-		    (!*at || t->attempt.started_us >= (*at)->attempt.started_us))
-			*at = t;
+		if (t->hold.wanted_us)
+			continue;
+		for (; at && f->v[at - 1]->attempt.started_us > t->attempt.started_us; at--)
+			f->v[at] = f->v[at - 1];
+		f->v[at] = t;
+		f->n++;
 	}
-	return last[0] ? last[0] : last[1];
+	return run_learner_kinds(l, f->v, f->n, f->kinds) == f->n &&
+	       learn_is_refused(&l->apart, 0, f->kinds, f->n);
 }
 
-/* Jobs are held until others have ended: as many as leave no refused set. */
+/* Jobs without a deadline are held until others have ended: as many as leave no refused set. */
 static void set_separate(struct run_job_sets *s, struct run_gpu *g)
 {
 	struct hes_err err;
+	struct set_free f;
 
 	g->set.state = RUN_SET_SEPARATE;
-	while (g->set.state == RUN_SET_SEPARATE && set_is_worse(s->learner, g, NULL)) {
-		struct run_task *t = set_last(s->learner, g);
+	while (set_is_worse(s->learner, g, &f)) {
+		uint32_t may_hold = 0, at;
 
-		if (t && !run_hold(s->holder, t, "it does worse with its co-runners than in turns",
-				   &err))
+		for (uint32_t i = 0; i < f.n; i++)
+			may_hold |= (uint32_t)!f.v[i]->job->has_deadline << i;
+		at = learn_set_to_hold(&s->learner->apart, 0, f.kinds, f.n, 0, may_hold);
+		if (at < f.n && !run_hold(s->holder, f.v[at],
+					  "it does worse with its co-runners than in turns", &err))
 			continue;
 		run_tell(s->learner->log, "%s: its jobs stay together: %s", run_gpu_name(g),
-			 t ? err.msg : "each has a deadline");
+			 at < f.n ? err.msg : "each has a deadline");
 		set_leave(s, g, RUN_SET_KEPT, "its jobs stay together");
+		return;
 	}
 }
 
@@ -240,7 +239,7 @@ static void set_teach(struct run_learner *l, const struct run_gpu *g, const stru
 	if (!learn_set_gain(w, whole, &gain))
 		return;
 	run_learner_judged(l, g, &gain);
-	if (learn_set_judge(&gain, l->prefer) == LEARN_SEPARATE)
+	if (learn_set_judge(&gain, l->prefer, w->seconds) == LEARN_SEPARATE)
 		learn_refuse(&l->refusals, 0, kinds, set_kinds(l, g, kinds));
 }
 
@@ -265,7 +264,7 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	struct learn_window w;
 	enum learn_verdict verdict;
 
-	if (g->n_held || !run_learner_window(l, g, &w) || w.seconds < WATCH_S) {
+	if (g->n_held || !run_learner_window(l, g, &w)) {
 		if (now > g->set.from_us + ALONE_US && !set_shows_work(g, now))
 			set_give_up(s, g, now);
 		return;
@@ -275,8 +274,8 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 			return;
 	if (!learn_set_gain(&w, own, &gain))
 		return;
-	verdict = learn_set_judge(&gain, l->prefer);
-	if (verdict == LEARN_UNCLEAR && w.seconds < UNCLEAR_S)
+	verdict = learn_set_judge(&gain, l->prefer, w.seconds);
+	if (verdict == LEARN_UNCLEAR)
 		return;
 	if (g->set.invited || verdict == LEARN_SEPARATE)
 		set_pay(l, g, &w, own);
@@ -317,40 +316,22 @@ static void set_begin(struct run_gpu *g, int64_t now)
 	g->set.invited &= g->set.n > 1;
 }
 
-static bool clocks_have(const struct learn_clocks *c, uint32_t mhz)
-{
-	for (uint32_t i = 0; i < c->n; i++)
-		if (c->tries[i].clock_mhz == mhz)
-			return true;
-	return false;
-}
-
-/* The lowest clock, not below the best one of any member, at which each was measured; else the
- * default. Of unknown jobs: others have the clock of their plan. */
+/* Of unknown jobs: others have the clock of their plan. */
 static void set_clock(struct run_job_sets *s, struct run_gpu *g)
 {
 	const struct hes_gpu_type *type = g->planned->type;
 	const struct learn_clocks *c[HES_MAX_SHARING];
-	uint32_t mhz = 0, common = type->clock_default_mhz;
+	uint32_t mhz;
 
 	for (uint32_t i = 0; i < g->n_running; i++) {
 		c[i] = run_learner_clocks(s->learner, g->running[i]);
 		if (!c[i] || !g->running[i]->unknown || g->lock.refused)
 			return;
-		mhz = c[i]->n && learn_clocks_best(c[i], s->learner->prefer) > mhz
-			      ? learn_clocks_best(c[i], s->learner->prefer)
-			      : mhz;
 	}
-	for (size_t k = type->n_clocks; k--;) {
-		bool all = type->clocks_mhz[k] >= mhz;
-
-		for (uint32_t i = 0; i < g->n_running && all; i++)
-			all = clocks_have(c[i], type->clocks_mhz[k]);
-		common = all ? type->clocks_mhz[k] : common;
-	}
+	mhz = learn_set_clock(c, g->n_running, type, s->learner->prefer);
 	for (uint32_t i = 0; i < g->n_running; i++)
 		g->running[i]->place->clock_mhz =
-			hes_gpu_type_is_unlocked(type, common) ? RUN_UNLOCKED : common;
+			hes_gpu_type_is_unlocked(type, mhz) ? RUN_UNLOCKED : mhz;
 }
 
 static bool set_may(struct run_learner *l, double cost_s)
@@ -361,6 +342,7 @@ static bool set_may(struct run_learner *l, double cost_s)
 
 static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
+	struct set_free f;
 	uint32_t at;
 
 	/* How a job shows its work decides what it is compared with. */
@@ -369,7 +351,7 @@ static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 			set_give_up(s, g, now);
 		return;
 	}
-	if (set_is_worse(s->learner, g, NULL)) {
+	if (set_is_worse(s->learner, g, &f)) {
 		run_learner_note(s->learner, run_gpu_name(g), NULL,
 				 "these jobs did worse together than in turns before: separated");
 		set_separate(s, g);

@@ -130,7 +130,7 @@ static void learner_recall(struct run_learner *l, const struct hes_gpu_type *typ
 		while (*at && n < HES_MAX_SHARING && (kind = kind_of_text(l, type, &at)) >= 0)
 			kinds[n++] = (uint32_t)kind;
 		if (!*at && kind >= 0)
-			learn_refuse(learn_set_judge(&gain, l->prefer) == LEARN_SEPARATE
+			learn_refuse(learn_set_judge(&gain, l->prefer, INFINITY) == LEARN_SEPARATE
 					     ? &l->refusals
 					     : &l->measured,
 				     0, kinds, n);
@@ -199,23 +199,6 @@ bool run_learner_refuses(struct run_learner *l, struct run_task *const *v, uint3
 
 /* --- alone --- */
 
-/* At the tried clock nearest to the set's. @return false: it was never measured alone */
-static bool clocks_own(const struct learn_clocks *c, uint32_t clock_mhz, struct learn_alone *out)
-{
-	const struct learn_clock_try *best = &c->tries[0];
-
-	for (uint32_t i = 1; i < c->n; i++)
-		if (fabs((double)c->tries[i].clock_mhz - clock_mhz) <
-		    fabs((double)best->clock_mhz - clock_mhz))
-			best = &c->tries[i];
-	if (!c->n)
-		return false;
-	*out = (struct learn_alone){ .rate = best->iterations / best->seconds,
-				     .rate_se = BY_LINES,
-				     .power_w = best->joules / best->seconds };
-	return true;
-}
-
 static bool counts_as_kind(const struct run_task *t)
 {
 	return t->progress.known && !t->job->whole_run;
@@ -238,8 +221,9 @@ static bool kind_own(struct run_learner *l, const struct run_task *t, struct lea
 	const long kind = counts_as_kind(t) ? run_learner_kind(l, t) : -1;
 	struct hes_profile solo;
 
-	if (kind >= 0 && clocks_own(&l->kinds[kind].clocks,
-				    hes_gpu_type_clock(g->planned->type, g->lock.mhz), out))
+	if (kind >= 0 &&
+	    learn_clocks_alone(&l->kinds[kind].clocks,
+			       hes_gpu_type_clock(g->planned->type, g->lock.mhz), BY_LINES, out))
 		return true;
 	if (!counts_as_kind(t) || !l->q->profiles ||
 	    hes_profile_find(l->q->profiles, t->job->workload, t->job->batch_size,
@@ -253,8 +237,9 @@ static bool kind_own(struct run_learner *l, const struct run_task *t, struct lea
 
 static bool attempt_own(const struct run_task *t, struct learn_alone *out)
 {
-	return clocks_own(&t->clock.own,
-			  hes_gpu_type_clock(t->gpu->planned->type, t->gpu->lock.mhz), out);
+	return learn_clocks_alone(&t->clock.own,
+				  hes_gpu_type_clock(t->gpu->planned->type, t->gpu->lock.mhz),
+				  BY_LINES, out);
 }
 
 bool run_learner_own(struct run_learner *l, struct run_task *t, struct learn_alone *out)

@@ -140,12 +140,12 @@ TEST(a_set_is_better_than_turns_when_its_members_do_more_together)
 	assert_true(learn_set_gain(&w, alone, &g));
 	assert_near(g.time, 1 / 1.4, 1e-9);
 	assert_near(g.energy, 120 / 140., 1e-9);
-	assert_int_equal(learn_set_judge(&g, p), LEARN_KEEP);
+	assert_int_equal(learn_set_judge(&g, p, 20), LEARN_KEEP);
 
 	/* Four times the slowdown. */
 	w = set_window((double[]){ .2, .15 }, 2, alone, 120);
 	assert_true(learn_set_gain(&w, alone, &g));
-	assert_int_equal(learn_set_judge(&g, p), LEARN_SEPARATE);
+	assert_int_equal(learn_set_judge(&g, p, 20), LEARN_SEPARATE);
 	assert_near(learn_cost_of(&w, alone).seconds, 10 * (1 - .35), 1e-9);
 	assert_near(learn_cost_of(&w, alone).joules, 1200 - .35 * 1000, 1e-9);
 }
@@ -159,7 +159,7 @@ TEST(a_set_that_is_worse_than_turns_with_the_whole_gpu_is_better_than_turns_with
 	struct learn_window w = set_window((double[]){ .45, .45 }, 2, alone, 100);
 
 	assert_true(learn_set_gain(&w, alone, &g));
-	assert_int_equal(learn_set_judge(&g, p), LEARN_SEPARATE);
+	assert_int_equal(learn_set_judge(&g, p, 20), LEARN_SEPARATE);
 	for (int i = 0; i < 2; i++)
 		alone[i] = learn_alone_with(&alone[i], &(struct learn_share){ 1.6, .8 });
 	assert_near(alone[1].rate, 4 / 1.6, 1e-9);
@@ -167,7 +167,7 @@ TEST(a_set_that_is_worse_than_turns_with_the_whole_gpu_is_better_than_turns_with
 	assert_true(alone[1].rate_se > 0);
 	assert_true(learn_set_gain(&w, alone, &g));
 	assert_near(g.time, 1 / (.9 * 1.6), 1e-9);
-	assert_int_equal(learn_set_judge(&g, p), LEARN_KEEP);
+	assert_int_equal(learn_set_judge(&g, p, 20), LEARN_KEEP);
 }
 
 TEST(a_set_within_its_error_stays_unclear)
@@ -178,10 +178,10 @@ TEST(a_set_within_its_error_stays_unclear)
 
 	w.members[0].rate_se = .1;
 	assert_true(learn_set_gain(&w, alone, &g));
-	assert_int_equal(learn_set_judge(&g, learn_preference("jct")), LEARN_UNCLEAR);
+	assert_int_equal(learn_set_judge(&g, learn_preference("jct"), 20), LEARN_UNCLEAR);
 	w.members[0].rate_se = .01;
 	assert_true(learn_set_gain(&w, alone, &g));
-	assert_int_equal(learn_set_judge(&g, learn_preference("jct")), LEARN_KEEP);
+	assert_int_equal(learn_set_judge(&g, learn_preference("jct"), 20), LEARN_KEEP);
 }
 
 TEST(a_set_with_a_job_that_shows_no_rate_is_not_judged)
@@ -218,6 +218,75 @@ TEST(a_refused_pair_is_refused_in_every_order_and_in_larger_sets)
 	/* Of a job that would join only sets with its kind count. */
 	assert_true(learn_join_is_refused(&r, 1, (uint32_t[]){ 3, 5, 7 }, 3));
 	assert_false(learn_join_is_refused(&r, 1, (uint32_t[]){ 5, 3, 7 }, 3));
+	learn_refusals_finish(&r);
+}
+
+TEST(a_set_is_judged_after_a_while_and_stays_when_it_is_unclear_for_long)
+{
+	const struct learn_preference *p = learn_preference("jct");
+	const struct learn_gain worse = { 1.5, 1, .01 }, near = { 1.01, 1, .01 };
+
+	assert_int_equal(learn_set_judge(&worse, p, 5), LEARN_UNCLEAR);
+	assert_int_equal(learn_set_judge(&worse, p, 10), LEARN_SEPARATE);
+	assert_int_equal(learn_set_judge(&near, p, 10), LEARN_UNCLEAR);
+	assert_int_equal(learn_set_judge(&near, p, 100), LEARN_KEEP);
+}
+
+TEST(the_figures_alone_are_those_of_the_nearest_tried_clock)
+{
+	struct learn_clocks c = { 0 };
+	struct learn_alone alone = { .rate = 7 };
+
+	assert_false(learn_clocks_alone(&c, 900, .1, &alone));
+	assert_near(alone.rate, 7, 0);
+	c = (struct learn_clocks){ .tries = { { 1500, 10, 2000, 100 }, { 800, 20, 2000, 120 } },
+				   .n = 2 };
+	assert_true(learn_clocks_alone(&c, 900, .1, &alone));
+	assert_near(alone.rate, 6, 1e-9);
+	assert_near(alone.power_w, 100, 1e-9);
+	assert_near(alone.rate_se, .1, 0);
+	assert_true(learn_clocks_alone(&c, 1400, .1, &alone));
+	assert_near(alone.rate, 10, 1e-9);
+}
+
+TEST(a_set_gets_the_lowest_clock_that_each_member_tried_and_none_is_worse_at)
+{
+	const struct hes_gpu_type g = type_of(5);
+	const struct learn_preference *p = learn_preference("energy");
+	/* Best at 300: least joules, no slower than twice. */
+	const struct learn_clocks a = { .tries = { { 500, 10, 2000, 100 },
+						   { 300, 10, 900, 70 },
+						   { 200, 10, 900, 60 } },
+					.n = 3 },
+				  b = { .tries = { { 500, 10, 2000, 100 },
+						   { 400, 10, 1500, 95 },
+						   { 200, 10, 600, 60 } },
+					.n = 3 },
+				  none = { 0 };
+	const struct learn_clocks *v[] = { &a, &a };
+
+	assert_int_equal(learn_set_clock(v, 2, &g, p), 300);
+	v[1] = &b; /* both tried 200, below what is best for the first, and the default */
+	assert_int_equal(learn_set_clock(v, 2, &g, p), 500);
+	v[1] = &none;
+	assert_int_equal(learn_set_clock(v, 2, &g, p), 500);
+}
+
+TEST(the_last_member_that_helps_is_held)
+{
+	const uint32_t kinds[] = { 1, 2, 3 }, all = 7;
+	struct learn_refusals r = { 0 };
+
+	assert_int_equal(learn_set_to_hold(&r, 0, kinds, 3, 0, all), 3);
+	learn_refuse(&r, 0, (uint32_t[]){ 1, 2 }, 2);
+	/* The third is the last one, but without it the pair would stay. */
+	assert_int_equal(learn_set_to_hold(&r, 0, kinds, 3, 0, all), 1);
+	assert_int_equal(learn_set_to_hold(&r, 0, kinds, 3, 0, 1 | 4), 0);
+	assert_int_equal(learn_set_to_hold(&r, 0, kinds, 3, 0, 4), 2);
+	assert_int_equal(learn_set_to_hold(&r, 0, kinds, 3, 4, 4), 3);
+	assert_int_equal(learn_set_to_hold(&r, 0, kinds, 3, 2, all), 3);
+	/* On another type nothing is refused. */
+	assert_int_equal(learn_set_to_hold(&r, 1, kinds, 3, 0, all), 3);
 	learn_refusals_finish(&r);
 }
 

@@ -383,6 +383,130 @@ TEST_WITH(no_jobs_are_an_empty_replay, sim_bench_setup, sim_bench_teardown)
 	assert_true(b->replay.totals.avg_jct_us == 0);
 }
 
+/* --- one that learns --- */
+
+#define WINDOW_US 5000000
+
+/* What a learner in a test does, and what it was shown. */
+struct watcher {
+	const struct bench *b;
+	uint32_t clock_mhz; /* in the first window */
+	int64_t held_us;    /* the second member is held that long */
+	size_t n_windows, n_plans;
+	struct hes_sim_window first;
+	bool held_alone; /* in each window of the hold the second member did nothing */
+};
+
+static int watcher_saw(void *ctx, const struct hes_sim_window *w, struct hes_err *err)
+{
+	struct watcher *x = ctx;
+
+	(void)err;
+	if (!x->n_windows++)
+		x->first = *w;
+	if (w->from_us < x->held_us)
+		x->held_alone &=
+			w->n == 2 && w->members[1].held && w->members[1].rate.iterations_per_s == 0;
+	return w->until_us == WINDOW_US && x->n_plans; /* plan again */
+}
+
+static int watcher_order(void *ctx, const struct hes_sim_window *now, struct hes_sim_order *out,
+			 struct hes_err *err)
+{
+	const struct watcher *x = ctx;
+
+	(void)err;
+	*out = (struct hes_sim_order){ .clock_mhz = now->until_us < WINDOW_US ? x->clock_mhz : 0,
+				       .held = now->until_us < x->held_us && now->n == 2 ? 2 : 0,
+				       .look_us = now->until_us + WINDOW_US };
+	return 0;
+}
+
+static struct hes_sim watched(struct bench *b, struct watcher *x)
+{
+	struct hes_sim s = request(b);
+
+	*x = (struct watcher){ .b = b, .held_alone = true };
+	s.saw = watcher_saw;
+	s.order = watcher_order;
+	s.ctx = x;
+	return s;
+}
+
+TEST_WITH(a_held_job_does_nothing_until_it_is_released, sim_bench_setup, sim_bench_teardown)
+{
+	struct bench *b = *state;
+	uint32_t jobs[] = { add_job(b, "vgg19", 40000, 0), add_job(b, "resnet152", 2000, 0) },
+		 half[] = { 50, 50 };
+	struct watcher x;
+	struct hes_sim s = watched(b, &x);
+	struct hes_rate both[2];
+	struct hes_instant at;
+
+	x.held_us = 2 * WINDOW_US;
+	plan_batch(b, 0, 2, jobs);
+	run_sim(b, &s);
+	query_model(b, 0, 0, 2, jobs, half, both, &at);
+	assert_true(x.held_alone);
+	assert_int_equal(x.first.until_us, WINDOW_US);
+	assert_true(x.first.members[0].rate.iterations_per_s == rate_alone(b, 0, jobs[0], 50));
+	assert_us(b->replay.jobs[1].end_us, 10 + 2000 / both[1].iterations_per_s, 2);
+}
+
+TEST_WITH(an_order_sets_the_clock_until_the_next_one, sim_bench_setup, sim_bench_teardown)
+{
+	struct bench *b = *state;
+	uint32_t j = add_job(b, "resnet50", 12345, 0), whole = 100;
+	const uint32_t slow_mhz = b->fleet.gpus[0].type->clocks_mhz[0];
+	struct watcher x;
+	struct hes_sim s = watched(b, &x);
+	struct hes_rate slow;
+	struct hes_instant at;
+
+	x.clock_mhz = slow_mhz;
+	plan_batch(b, 0, 1, &j);
+	run_sim(b, &s);
+	query_model(b, 0, slow_mhz, 1, &j, &whole, &slow, &at);
+	assert_int_equal(x.first.clock_mhz, slow_mhz);
+	assert_us(b->replay.jobs[0].end_us,
+		  5 + (12345 - 5 * slow.iterations_per_s) / rate_alone(b, 0, j, 100), 2);
+}
+
+/* The first plan leaves out the second job. */
+static int plan_one(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
+		    const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
+		    struct hes_plan *out, struct hes_err *err)
+{
+	struct watcher *x = ctx;
+	const struct hes_batch batch = batch_of(x->b->fleet.gpus[x->n_plans].type, 1, waiting);
+
+	(void)free_at_us;
+	(void)running;
+	(void)err;
+	assert_int_equal(n_waiting, 2 - x->n_plans);
+	assert_int_equal(n_running, x->n_plans);
+	assert_int_equal(now_us, (int64_t)x->n_plans * WINDOW_US);
+	assert_int_equal(hes_plan_init(out, x->b->fleet.n), 0);
+	return hes_plan_append(out, x->n_plans++, &batch);
+}
+
+TEST_WITH(what_was_seen_can_have_the_rest_planned_again, sim_bench_setup, sim_bench_teardown)
+{
+	struct bench *b = *state;
+	struct watcher x;
+	struct hes_sim s;
+
+	add_job(b, "resnet50", 12345, 0);
+	add_job(b, "vgg19", 100, 0);
+	s = watched(b, &x);
+	s.plan = NULL;
+	s.replan = plan_one;
+	run_sim(b, &s);
+	assert_int_equal(x.n_plans, 2);
+	assert_int_equal(b->replay.jobs[1].start_us, WINDOW_US);
+	assert_int_equal(b->replay.jobs[1].gpu, 1);
+}
+
 int main(void)
 {
 	return run_unit_tests(NULL, NULL);
