@@ -66,8 +66,8 @@ refused() {
 	"$HESHARE" simulate few.csv -p learn:jct,learn:energy --json --no-timing -t 1 >a.json
 	"$HESHARE" simulate few.csv -p learn:jct,learn:energy --json --no-timing -t 2 >b.json
 	cmp a.json b.json
-	"$HESHARE" simulate few.csv -p learn | grep -q "^learning, in the row of learn:balanced: .* of GPU time"
-	refused 2 'policy joint: preference "quick" is not one of' few.csv -p learn:quick
+	"$HESHARE" simulate few.csv -p learn | grep -q "^experiments of learn:balanced: [0-9]* windows at other clocks, .* They took .* of GPU time"
+	refused 2 'policy learn: preference "quick" is not one of' few.csv -p learn:quick
 }
 
 @test "replanning knows preferences, and goes on where the room for new workloads ends" {

@@ -515,7 +515,7 @@ void campaign_print_settings(const struct campaign *c)
 	}
 }
 
-/* What learning took of the first seed's run; it is in that row, too. */
+/* Of the first seed. */
 static void print_learning(const struct campaign *c)
 {
 	char label[2 * HES_NAME_MAX], took[HES_QUANTITY_MAX], joules[HES_QUANTITY_MAX];
@@ -523,16 +523,19 @@ static void print_learning(const struct campaign *c)
 	for (size_t w = 0; w < c->n_who; w++) {
 		const struct learn_account *a = &campaign_runs_of(c, w)->learning;
 		const struct learn_cost paid = learn_paid(a);
+		const uint32_t *n = a->n;
 
 		if (!c->who[w].learns)
 			continue;
 		campaign_contender_label(&c->who[w], label, sizeof(label));
-		printf("\nlearning, in the row of %s: %s of GPU time and %s more than without, "
-		       "%.0f iterations; %" PRIu32 " clocks, %" PRIu32 " jobs alone, %" PRIu32
-		       " sets\n",
-		       label, hes_time_text(took, paid.seconds * 1e6),
-		       hes_energy_text(joules, paid.joules * 1e3), paid.iterations,
-		       a->n[LEARN_OF_CLOCK], a->n[LEARN_OF_NEWCOMER], a->n[LEARN_OF_SET]);
+		printf("\nexperiments of %s: %" PRIu32 " window%s at other clocks, %" PRIu32
+		       " job%s measured alone, %" PRIu32
+		       " window%s of co-run sets. They took %s of GPU time "
+		       "and %s more than the same work without them, which is part of its row.\n",
+		       label, n[LEARN_OF_CLOCK], hes_s(n[LEARN_OF_CLOCK]), n[LEARN_OF_NEWCOMER],
+		       hes_s(n[LEARN_OF_NEWCOMER]), n[LEARN_OF_SET], hes_s(n[LEARN_OF_SET]),
+		       hes_time_text(took, paid.seconds * 1e6),
+		       hes_energy_text(joules, paid.joules * 1e3));
 	}
 }
 
