@@ -23,6 +23,7 @@ struct table_column {
 	bool left;            /* words */
 	bool key;
 	int value, note; /* widths; note 0: none */
+	int tail;        /* of a key column: what words that are cut keep of their end */
 };
 
 struct table_text {
@@ -303,17 +304,59 @@ static size_t bytes_before(const char *text, int to)
 	return n;
 }
 
-/* Words that are wider than @room lose their middle. */
-static void put_cut(struct line *l, const char *text, int room)
+/* Words that are wider than @room lose their middle, and keep @tail columns at the end. @return
+ * bytes before the middle */
+static size_t text_cut(const char *text, int room, int tail, const char **end)
 {
-	const int tail = room - 1 - (room - 1) / 2;
 	size_t from = bytes_before(text, text_columns(text) - tail);
 
 	while (text_columns(text + from) > tail)
 		from += hes_utf8_character(text + from, strlen(text + from));
-	line_put(l, text, bytes_before(text, (room - 1) / 2));
+	*end = text + from;
+	return bytes_before(text, room - 1 - tail);
+}
+
+static void put_cut(struct line *l, const char *text, int room, int tail)
+{
+	const char *end;
+
+	line_put(l, text, text_cut(text, room, tail, &end));
 	line_put(l, ELLIPSIS, strlen(ELLIPSIS));
-	line_put(l, text + from, strlen(text + from));
+	line_put(l, end, strlen(end));
+}
+
+/* Whether words that differ in rows next to each other still do when they have lost their middle.
+ */
+static bool cuts_differ(const struct table *t, size_t c, int tail)
+{
+	const int room = t->columns[c].value;
+
+	for (size_t i = 1; i < t->n_rows; i++) {
+		const char *a = t->texts[(i - 1) * t->n_columns + c].value,
+			   *b = t->texts[i * t->n_columns + c].value, *a_end, *b_end;
+		size_t n;
+
+		if (!strcmp(a, b) || text_columns(a) <= room || text_columns(b) <= room)
+			continue;
+		n = text_cut(a, room, tail, &a_end);
+		if (n == text_cut(b, room, tail, &b_end) && !memcmp(a, b, n) &&
+		    !strcmp(a_end, b_end))
+			return false;
+	}
+	return true;
+}
+
+/* Half of the room, or more where rows would look the same. */
+static void choose_tail(struct table *t, size_t c)
+{
+	struct table_column *col = &t->columns[c];
+	const int half = col->value / 2;
+
+	for (col->tail = half; !cuts_differ(t, c, col->tail);)
+		if (++col->tail > col->value - 2) {
+			col->tail = half;
+			return;
+		}
 }
 
 /* Words that are wider than @room go on below, between blanks where there are any. */
@@ -337,15 +380,16 @@ static void put_wrapped(struct line *l, const char *text, int room)
 	}
 }
 
-/* @text in @room columns. */
-static void put_value(struct line *l, const char *text, int room, bool left, bool key)
+/* @text in @room columns. @param tail  kept of the end of what is too wide; -1: it goes on
+ * below */
+static void put_value(struct line *l, const char *text, int room, bool left, int tail)
 {
 	const int wide = text_columns(text), start = l->at + l->blanks;
 
 	if (!left)
 		l->blanks += room - wide;
-	if (wide > room && key)
-		put_cut(l, text, room);
+	if (wide > room && tail >= 0)
+		put_cut(l, text, room, tail);
 	else if (wide > room)
 		put_wrapped(l, text, room);
 	else if (wide)
@@ -362,7 +406,7 @@ static void put_heading(struct line *l, const struct table_column *c)
 {
 	const int room = wider(c->value, text_columns(c->heading));
 
-	put_value(l, c->heading, room, c->left, false);
+	put_value(l, c->heading, room, c->left, -1);
 	l->blanks += column_width(c) - room;
 }
 
@@ -370,12 +414,12 @@ static void put_cell(struct line *l, const struct table_column *c, const struct 
 		     bool key)
 {
 	fputs(t->bold ? "\033[1m" : "", l->f);
-	put_value(l, t->value, c->value, c->left, key);
+	put_value(l, t->value, c->value, c->left, key ? c->tail : -1);
 	fputs(t->bold ? "\033[0m" : "", l->f);
 	if (!c->note)
 		return;
 	l->blanks++;
-	put_value(l, t->note ? t->note : "", c->note, true, false);
+	put_value(l, t->note ? t->note : "", c->note, true, -1);
 }
 
 struct layout {
@@ -464,6 +508,8 @@ static void measure_columns(struct layout *y)
 		limit_words(t, 0, y->keys, room / 2 / words);
 	measure_words(t, 0, y->keys, &keys);
 	limit_words(t, y->keys, t->n_columns, room - keys - GAP);
+	for (size_t c = next_column(t, 0); c < y->keys; c = next_column(t, c + 1))
+		choose_tail(t, c);
 }
 
 /* As many columns as fit; those after them below, with the key columns again. */

@@ -116,6 +116,18 @@ TEST(words_longer_than_a_line_go_on_below_and_those_of_the_first_column_lose_the
 	free(text);
 }
 
+TEST(a_cut_keeps_what_tells_a_row_from_the_next)
+{
+	struct table t = { 0 };
+
+	job(&t, "train.py --seed 41: whole run", 1e6, "0");
+	job(&t, "train.py --seed 42: whole run", 1e6, "0");
+	printed(&t, 32);
+	assert_non_null(strstr(text, "1: whole run"));
+	assert_non_null(strstr(text, "2: whole run"));
+	free(text);
+}
+
 TEST(a_cut_keeps_whole_characters)
 {
 	struct table t = { 0 };
