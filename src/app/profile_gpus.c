@@ -285,7 +285,21 @@ static void leave_out_known(const struct hes_catalogue *c, struct hes_samples *s
 	s->n = n;
 }
 
-/* Profiles and samples of all points there are. */
+/* Points of other workloads were not measured here: what follows from them is not new. */
+static void leave_out_others(const struct profile_session *s, struct hes_points *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t k = 0; k < s->jobs.n; k++)
+			if (!strcmp(s->jobs.v[k].workload, p->v[i].workload)) {
+				p->v[n++] = p->v[i];
+				break;
+			}
+	p->n = n;
+}
+
+/* Profiles and samples of all points of the jobs. */
 static int tell_store(struct profile_session *s, struct hes_delivered *done, struct hes_err *err)
 {
 	const struct hes_store_query all = { 0 };
@@ -294,6 +308,8 @@ static int tell_store(struct profile_session *s, struct hes_delivered *done, str
 	struct hes_samples samples = { 0 }, there = { 0 };
 	int rc = hes_store_points(s->store, &all, &points, err);
 
+	if (!rc)
+		leave_out_others(s, &points);
 	if (!rc)
 		rc = hes_points_derive(&points, &s->catalogue, &profiles, &samples, err);
 	if (!rc)
@@ -367,7 +383,7 @@ int profile_run(struct profile_session *s, struct hes_profiled_result *r,
 			"clocks cannot be locked here: only the default clock is measured");
 	rc = hes_profile_gpus(&p, r, err);
 	work_folder_remove(folder);
-	return rc ? rc : tell_store(s, derived, err);
+	return rc || !r->measured ? rc : tell_store(s, derived, err);
 }
 
 int profile_check(const struct profile_request *q, struct hes_err *err)

@@ -15,6 +15,12 @@
 #define USE_MS      100 /* the same while a process has not used the GPU yet */
 #define MARKED_PART 0.5 /* of a window that must lie between marks */
 
+/* It had the whole GPU and did nothing: with less it will do no better. */
+static bool never_worked(const struct session *s, const struct lane *l)
+{
+	return s->n == 1 && l->sm_pct == WHOLE && !l->marks && (!l->lines || l->job->iterations);
+}
+
 /* Fail if a job has made no progress for too long. @return 1; -ETIME */
 static int await_progress(const struct session *s, struct lane *l, double now_s,
 			  struct hes_err *err)
@@ -23,9 +29,7 @@ static int await_progress(const struct session *s, struct lane *l, double now_s,
 
 	if (now_s - l->moved_s <= s->all->p->timing.patience_s)
 		return 1;
-	/* With less of the GPU it will make none, either. */
-	l->broken =
-		s->n == 1 && l->sm_pct == WHOLE && !l->marks && (!l->lines || l->job->iterations);
+	l->broken = never_worked(s, l);
 	snprintf(what, sizeof(what), "has made no progress for %.0f s", now_s - l->moved_s);
 	return lane_no_progress(l, -ETIME, what, err);
 }
@@ -72,8 +76,10 @@ static int session_look(struct session *s, double until_s, struct hes_err *err)
 	session_note_look(s, now_s);
 	if (rc)
 		return hes_fail(err, rc, "poll: %s", strerror(-rc));
-	for (size_t i = 0; i < s->n && !rc; i++)
+	for (size_t i = 0; i < s->n && !rc; i++) {
 		rc = lane_look(s->lanes[i], now_s, err);
+		s->lanes[i]->broken |= rc == -ECHILD && never_worked(s, s->lanes[i]);
+	}
 	if (!rc)
 		pool_look(s);
 	return rc ? rc : profiling_stopped(s->all);

@@ -217,17 +217,25 @@ rows() {
 		'[ {batch} = 1 ] || { echo no such model; exit 3; }; vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2'
 	[ "${lines[0]}" = "points: 2 measured, 0 known before, 2 failed" ]
 	[[ "$stderr" == \
-		*"broken at batch size 2 ended with status 3: no such model; left out: 1 point"* ]]
+		*"broken at batch size 2 ended with status 3: no such model; left out: "[12]" point"* ]]
 	[ "$(rows "SELECT count(*) FROM points")" = 2 ]
 }
 
-@test "a command that cannot be run, or prints no progress, fails at once at all shares" {
-	for command in nosuchprogram true; do
+@test "a command that cannot be run, fails or prints no progress fails at once at all shares" {
+	{
+		echo workload,gpu_type,batch_size,sm_pct,clock_mhz,co_runners,command,iteration_us,cv,windows,seconds,power_mw,power_cv,busy,sm_active,dram_active
+		echo other,T4,4,100,0,,./other,10000,0.01,4,8,60000,0.01,0.9,0.25,0.1
+	} >other.csv
+	"$HESHARE" profiles import other.csv --as measured --store s.db >/dev/null
+	rows "DELETE FROM profiles"
+	for command in nosuchprogram true false; do
 		run -1 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile broken -g 0 \
 			"${QUICK[@]}" --clocks 600 --batch 1,2 --json -- "$command {batch}"
 		jq -e '[.measured, .failed, .left, .starts] == [0, 40, 0, 2]' <<<"$output"
 		[ "$(grep -c 'left out: 20 points' <<<"$stderr")" = 2 ]
 	done
+	# Nothing is stored, nor what earlier points of other jobs would give.
+	[ "$(rows "SELECT (SELECT count(*) FROM points), (SELECT count(*) FROM profiles)")" = "1|0" ]
 }
 
 # Two jobs whose memory is known, on an A100. Their processes have 60, 40 or 100 % of it.
