@@ -84,6 +84,11 @@ void hes_job_name_iterations(struct hes_job *job, const char *pattern);
 void hes_job_whole_run_of(const char *given, char out[HES_NAME_MAX]);
 /** Whether one iteration of a workload of this name is a whole run. */
 bool hes_workload_is_whole_run(const char *workload);
+/**
+ * Whether a user means a workload: by its name, its command, or its name as tables print it, also
+ * with "/" and the batch size behind it, without ": whole run", or without its middle.
+ */
+bool hes_workload_is_meant(const char *workload, uint32_t batch_size, const char *text);
 /** The length of the workload's name as the user gave it. */
 int hes_job_workload_given(const struct hes_job *job);
 /** Whether a job's own command is its one iteration, so that only a run measures it. */

@@ -28,6 +28,7 @@ struct advising {
 	struct hes_jobs jobs; /* the workloads of the store, each batch size once */
 	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
 	size_t n_types;
+	size_t no_gpu; /* rows of jobs that ran and used no GPU */
 	struct app_known known;
 };
 
@@ -98,15 +99,22 @@ static void add_job(struct advising *a, const struct hes_profile *p)
 	a->jobs.n++;
 }
 
-/* A script is called by its command line; what is known of it is mostly its whole run. */
-static bool is_named(const struct advising *a, const char *workload)
+/* Whether the workload ran, and no kernel of it did. */
+static bool uses_no_gpu(const struct advising *a, const struct hes_profile *p)
 {
-	char whole[HES_NAME_MAX];
+	bool ran = false;
 
-	if (!a->q->workload)
-		return true;
-	hes_job_whole_run_of(a->q->workload, whole);
-	return !strcmp(workload, a->q->workload) || !strcmp(workload, whole);
+	for (size_t i = 0; i < a->points.n; i++) {
+		const struct hes_point *x = &a->points.v[i];
+
+		if (x->co_runners[0] || x->batch_size != p->batch_size ||
+		    strcmp(x->workload, p->workload))
+			continue;
+		if (!(x->busy <= 0))
+			return false;
+		ran = true;
+	}
+	return ran;
 }
 
 static int find_jobs(struct advising *a, const struct hes_profiles *measured, struct hes_err *err)
@@ -121,13 +129,22 @@ static int find_jobs(struct advising *a, const struct hes_profiles *measured, st
 	if (a->q->gpu)
 		add_type(a, a->q->gpu);
 	for (size_t i = 0; i < measured->n; i++) {
-		if (!is_named(a, measured->v[i].workload))
+		if (a->q->workload &&
+		    !hes_workload_is_meant(measured->v[i].workload, measured->v[i].batch_size,
+					   a->q->workload))
 			continue;
+		if (uses_no_gpu(a, &measured->v[i])) {
+			a->no_gpu++;
+			continue;
+		}
 		add_job(a, &measured->v[i]);
 		if (!a->q->gpu && !add_type(a, measured->v[i].gpu_type))
 			return hes_fail(err, -E2BIG, "more than %d GPU types; name one by --gpu",
 					APP_KNOWN_TYPES);
 	}
+	if (!a->jobs.n && a->no_gpu)
+		return hes_fail(err, -ENOENT, "%s ran and used no GPU: it needs none",
+				a->q->workload ? a->q->workload : "what is in the store");
 	if (!a->jobs.n)
 		return hes_fail(
 			err, -ENOENT,
@@ -325,7 +342,7 @@ int advise(const struct advise_request *q, struct advice_list *out, struct hes_e
 	if (rc)
 		free(list.v);
 	else
-		*out = list;
+		*out = (struct advice_list){ list.v, list.n, a->no_gpu };
 	advising_free(a);
 	free(a);
 	return rc;

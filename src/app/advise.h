@@ -15,7 +15,7 @@
 
 struct advise_request {
 	const struct app *app;
-	const char *workload; /* or a script's command line; NULL: all of the store */
+	const char *workload; /* as a user names it; NULL: all of the store */
 	const char *gpu;      /* type; NULL: all on which a workload was measured */
 	double keep;          /* part of its speed, 0..1 */
 	const char *store, *predictor, *catalogue; /* files; NULL: the usual */
@@ -51,6 +51,7 @@ struct advice {
 struct advice_list {
 	struct advice *v;
 	size_t n;
+	size_t no_gpu; /* rows that are left out: the job ran and used no GPU */
 };
 
 /**

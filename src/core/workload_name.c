@@ -60,6 +60,47 @@ bool hes_workload_is_whole_run(const char *workload)
 	return n > WHOLE_RUN_LEN && strcmp(workload + n - WHOLE_RUN_LEN, WHOLE_RUN) == 0;
 }
 
+/* The length of a name without its unit. */
+static int name_given(const char *workload, bool whole_run)
+{
+	const size_t n = strlen(workload);
+
+	return (int)(whole_run && hes_workload_is_whole_run(workload) ? n - WHOLE_RUN_LEN : n);
+}
+
+/* @param shown  the text, or what a table prints of it without its middle */
+static bool name_is_shown_as(const char *text, const char *shown)
+{
+	static const char *const gaps[] = { "\xE2\x80\xA6", "..." };
+	const size_t n = strlen(text);
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *gap = strstr(shown, gaps[i]), *end = gap ? gap + strlen(gaps[i]) : "";
+
+		if (gap && (size_t)(gap - shown) + strlen(end) <= n && gap + strlen(end) > shown &&
+		    !strncmp(text, shown, (size_t)(gap - shown)) &&
+		    !strcmp(text + n - strlen(end), end))
+			return true;
+	}
+	return !strcmp(text, shown);
+}
+
+bool hes_workload_is_meant(const char *workload, uint32_t batch_size, const char *text)
+{
+	char name[HES_NAME_MAX], with_batch[HES_NAME_MAX + 16], command[HES_NAME_MAX];
+
+	snprintf(name, sizeof(name), "%.*s", name_given(workload, true), workload);
+	snprintf(with_batch, sizeof(with_batch), "%s/%" PRIu32, name, batch_size);
+	if (name_is_shown_as(workload, text) || name_is_shown_as(name, text) ||
+	    name_is_shown_as(with_batch, text))
+		return true;
+	hes_job_workload_of(text, command);
+	if (!strcmp(command, workload))
+		return true;
+	hes_job_whole_run_of(text, command);
+	return !strcmp(command, workload);
+}
+
 int hes_job_name_unit(struct hes_job *job, const char *pattern, struct hes_err *err)
 {
 	const char *command = job->command ? job->command : pattern ? pattern : "";
@@ -101,10 +142,7 @@ void hes_job_name_iterations(struct hes_job *job, const char *pattern)
 
 int hes_job_workload_given(const struct hes_job *job)
 {
-	const size_t n = strlen(job->workload);
-
-	return (int)(job->whole_run && hes_workload_is_whole_run(job->workload) ? n - WHOLE_RUN_LEN
-										: n);
+	return name_given(job->workload, job->whole_run);
 }
 
 bool hes_job_is_script(const struct hes_job *job)

@@ -144,6 +144,34 @@ derived() {
 	run -2 "$HESHARE" advise --keep 1.5
 }
 
+@test "advise: a name can be given back as it is printed; jobs that use no GPU are left out" {
+	{
+		echo workload,gpu_type,batch_size,sm_pct,clock_mhz,co_runners,command,iteration_us,cv,windows,seconds,power_mw,power_cv,busy,sm_active,dram_active
+		for name in "python train.py --co #0123456789ab: whole run" "python train.py --co #0123456789ac: whole run" light; do
+			echo "$name,T4,1,100,0,,c,10000,0.01,4,8,60000,0.01,0.9,0.25,0.1"
+		done
+		echo light,T4,16,100,0,,c,12000,0.01,4,8,60000,0.01,0.9,0.25,0.1
+		echo "sleep 30: whole run,T4,1,100,0,,sleep 30,30000000,0.01,1,30,10000,0.01,0,0,0"
+	} >named.csv
+	"$HESHARE" profiles import named.csv --as measured >/dev/null
+	for table in "advise" "profiles list"; do
+		"$HESHARE" $table | sed -n '/^workload/,$p' | sed '1d;/^$/,$d;s/  .*//' | grep -v sleep >names
+		[ "$(sort -u names | wc -l)" = "$(wc -l <names)" ]
+		grep -q '^python.*…' names
+		while IFS= read -r name; do
+			"$HESHARE" profiles show "$name" >/dev/null
+			"$HESHARE" advise "$name" --json | jq -e '.workloads | map(.workload) | unique | length == 1'
+		done <names
+	done
+	"$HESHARE" advise light/16 --json | jq -e '.workloads | length == 1 and .[0].batch_size == 16'
+	"$HESHARE" advise 'python...9ac' --json | jq -e '.workloads | length == 1 and (.[0].workload | test("9ac: whole run$"))'
+	run -0 "$HESHARE" advise
+	[ "${lines[-1]}" = "Left out: 1 workload that used no GPU." ]
+	[[ "$output" == *"compares the joules of an iteration with those alone"* && "$output" != *sleep* ]]
+	run -1 "$HESHARE" advise "sleep 30"
+	[ "$output" = "heshare advise: sleep 30 ran and used no GPU: it needs none" ]
+}
+
 @test "a predictor is trained on the store's samples once, and again when there are others" {
 	"$HESHARE" profiles import known/profiles.csv --as measured
 	head -200 known/samples.csv >some.csv

@@ -355,6 +355,24 @@ bool profiles_name(unsigned i, const char *operand, char out[HES_NAME_MAX])
 	return i <= 2;
 }
 
+/* As `heshare profiles list` and `heshare advise` print it. @return false: there is none */
+static bool name_of_table(struct hes_store *store, const char *operand, char out[HES_NAME_MAX])
+{
+	const char *slash = strrchr(operand, '/');
+	const uint32_t batch_size = slash ? (uint32_t)strtoul(slash + 1, NULL, 10) : 0;
+	struct hes_store_holding *v = NULL;
+	size_t n = 0, i = 0;
+
+	if (hes_store_holdings(store, &v, &n, NULL))
+		return false;
+	while (i < n && !hes_workload_is_meant(v[i].workload, batch_size, operand))
+		i++;
+	if (i < n)
+		strcpy(out, v[i].workload);
+	free(v);
+	return i < n;
+}
+
 int profiles_show(const struct call *call, struct hes_err *err)
 {
 	const struct profiles_opts *o = call->opts;
@@ -364,6 +382,10 @@ int profiles_show(const struct call *call, struct hes_err *err)
 
 	for (unsigned i = 0; !rc && !shown_rows(&w) && profiles_name(i, call->args[0], w.name);
 	     i++) {
+		shown_free(&w);
+		rc = shown_read(store, o->with_modelled, &w, err);
+	}
+	if (!rc && !shown_rows(&w) && name_of_table(store, call->args[0], w.name)) {
 		shown_free(&w);
 		rc = shown_read(store, o->with_modelled, &w, err);
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "app/advise.h"
+#include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
@@ -44,6 +45,16 @@ static const char *error_note(char out[16], const struct advice_value *v, int di
 	return out;
 }
 
+/* A whole run has no batch size. */
+static void workload_shown(char out[2 * HES_NAME_MAX], const struct advice *v)
+{
+	struct hes_job j = { .whole_run = hes_workload_is_whole_run(v->workload) };
+
+	snprintf(j.workload, sizeof(j.workload), "%s", v->workload);
+	snprintf(out, 2 * HES_NAME_MAX, j.whole_run ? "%.*s" : "%.*s/%u",
+		 hes_job_workload_given(&j), v->workload, v->batch_size);
+}
+
 static struct table advice_table(const struct advice_list *l)
 {
 	struct table t = { 0 };
@@ -52,7 +63,7 @@ static struct table advice_table(const struct advice_list *l)
 		const struct advice *v = &l->v[i];
 		char name[2 * HES_NAME_MAX], speed[16], energy[16], notes[2][16];
 
-		snprintf(name, sizeof(name), "%s/%u", v->workload, v->batch_size);
+		workload_shown(name, v);
 		snprintf(speed, sizeof(speed), "%.1f", v->speed.value * 100);
 		snprintf(energy, sizeof(energy), "%+.0f", (v->energy - 1) * 100);
 		const struct cell row[] = {
@@ -89,7 +100,10 @@ static int print_advice(const struct advise_opts *o, const struct advice_list *l
 	printf("What keeps %g %% of the speed alone, with the least SM share x joules:\n\n",
 	       o->q.keep * 100);
 	cli_print_table(&t, stdout, 0);
-	puts("\nW is the power of the GPU; energy %, how its joules of an iteration change.");
+	puts("\nW is the power of the GPU; energy % compares the joules of an iteration with those "
+	     "alone on\nthe whole GPU at its default clock.");
+	if (l->no_gpu)
+		printf("Left out: %zu workload%s that used no GPU.\n", l->no_gpu, hes_s(l->no_gpu));
 	return 0;
 }
 
