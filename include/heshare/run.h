@@ -144,7 +144,8 @@ struct hes_run_report {
 					       time */
 	size_t n_jobs, done, failed, early, waiting;
 	size_t added;                              /* of the jobs: not in the plan */
-	uint32_t known[HES_KNOWN_SOURCES];         /* as in the plan */
+	uint32_t known[HES_KNOWN_SOURCES];         /* as in the plan; added ones without a
+						      planned time are unknown */
 	size_t retried, co_failed, timeouts, lost; /* attempts; lost: the process of the run died */
 	double lost_s; /* then at most so many seconds of joules are in none of the sums; 0: it did
 			  not die */
@@ -152,6 +153,10 @@ struct hes_run_report {
 	/* Of the jobs that are done, and the same part of the plan. If not all are done, the busy
 	 * energies are those attributed to jobs, and the part's fleet energy is 0: not known. */
 	struct hes_totals measured, part;
+	/* Of them those that have a planned time: part is theirs. The fleet's energy is that of all
+	 * jobs. */
+	struct hes_totals part_measured;
+	size_t n_part;
 	bool has_energy;          /* measured's energies, and what follows, are valid */
 	uint64_t jobs_mj;         /* attributed to the attempts that did the jobs */
 	uint64_t aborted_mj;      /* to all other attempts: failed, stopped, lost, timed out */

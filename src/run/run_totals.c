@@ -123,26 +123,37 @@ static void sum_jobs(struct hes_run_report *out)
 		if (!done)
 			continue;
 		add_job(&out->measured, j, j->end_us);
-		add_job(&out->part, j, j->planned_end_us);
 		out->jobs_mj += j->energy_mj;
+		if (j->planned_end_us <= j->planned_start_us)
+			continue;
+		out->n_part++;
+		add_job(&out->part, j, j->planned_end_us);
+		add_job(&out->part_measured, j, j->end_us);
 		out->part.busy_energy_mj += out->records[i].planned_mj;
+		out->part_measured.busy_energy_mj += j->energy_mj;
 	}
 	out->planned.avg_jct_us /= out->n_jobs ? (double)out->n_jobs : 1;
 	out->measured.avg_jct_us /= out->done ? (double)out->done : 1;
-	out->part.avg_jct_us /= out->done ? (double)out->done : 1;
+	out->part.avg_jct_us /= out->n_part ? (double)out->n_part : 1;
+	out->part_measured.avg_jct_us /= out->n_part ? (double)out->n_part : 1;
 	/* Of a part of the jobs the sums would mean nothing. */
 	if (unplanned)
-		out->planned = out->part = (struct hes_totals){ 0 };
+		out->planned = (struct hes_totals){ 0 };
 }
 
 /* Jobs that were added are not in what the plan has of their GPUs. With one that has no planned
  * time, nothing is planned for the GPU that compares with what is measured. */
 static void plan_added(struct hes_run_report *out)
 {
+	bool says_known = false;
+
+	for (int i = 0; i < HES_KNOWN_SOURCES; i++)
+		says_known |= out->known[i] > 0;
 	for (size_t i = 0; i < out->n_jobs; i++) {
 		const struct hes_run_job *j = &out->jobs[i];
 		const bool planned = j->planned_end_us > j->planned_start_us;
 
+		out->known[HES_KNOWN_UNKNOWN] += says_known && j->arrival_us > 0 && !planned;
 		for (size_t k = 0; k < out->n_gpus && j->arrival_us > 0; k++) {
 			struct hes_run_gpu *g = &out->gpus[k];
 
@@ -187,8 +198,11 @@ static void sum_gpus(struct hes_run_report *out)
 	out->measured.fleet_energy_mj = busy_mj + out->idle_mj;
 	parts_mj = out->jobs_mj + out->aborted_mj + out->run.learning.energy_mj;
 	out->unattributed_mj = busy_mj > parts_mj ? busy_mj - parts_mj : 0;
-	if (out->done == out->n_jobs)
+	if (out->n_part == out->n_jobs)
 		out->part = out->planned;
+	if (out->n_part == out->done)
+		out->part_measured = out->measured;
+	out->part_measured.fleet_energy_mj = out->measured.fleet_energy_mj;
 }
 
 static int sum_meters(struct hes_journal *j, int64_t run, struct hes_run_report *out,
@@ -242,6 +256,7 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	out->sessions = r->meter.session;
 	correct_ends(r, out);
 	sum_jobs(out);
+	memcpy(out->known, r->q->plan->known, sizeof(out->known));
 	plan_added(out);
 	for (size_t i = 0; i < out->n_gpus; i++) {
 		plan_gpu(out, &out->gpus[i], r->gpus.v[i].planned->type);
@@ -252,7 +267,6 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	out->run = *r->log.run;
 	sum_gpus(out);
 	out->lost_s = out->lost ? (double)run_keep_pause_us(run_now_us(&r->clock)) * 1e-6 : 0;
-	memcpy(out->known, r->q->plan->known, sizeof(out->known));
 	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
 	out->mute = r->learner.mute;
 	out->notes = r->learner.notes;

@@ -259,6 +259,9 @@ await() {
 	[[ "$output" == *"2 jobs added to run 1"*"1 job written for run 1, which is interrupted: heshare run $PWD/jobs.csv --resume, with the options of its start, starts it"* ]]
 	jq -e '.jobs_done == 7 and .jobs_added == 3 and .state == "done" and .run == 1' out
 	jq -e '.baseline | .by_profiles + .by_model >= 6' out # added ones, too
+	# One that was added has no planned time: the others are compared with the plan.
+	jq -e '.planned.avg_jct_s == null and .part.avg_jct_s > 0 and .part_measured.busy_energy_j < .measured.busy_energy_j and
+		.part_measured.makespan_s <= .measured.makespan_s and .jobs_known.unknown == 1 and (.jobs_known | add) == 5' out
 	[ "$(sort marks | uniq -d)" = "" ] && [ "$(wc -l <marks)" = 7 ]
 	joules_sum jobs.run/report.json
 	sqlite3 store.db 'SELECT what FROM acts' | grep 'start the MPS daemon'

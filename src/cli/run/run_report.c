@@ -235,19 +235,21 @@ static void joules_sum(FILE *f, const struct hes_run_report *r)
 	cli_print_table(&t, f, 2);
 }
 
-/* Whether the plan says how its jobs are known. */
-static bool is_known(const struct hes_run_report *r)
+/* Jobs of which is said how they are known; 0: the plan does not say it. */
+static size_t count_known(const struct hes_run_report *r)
 {
-	uint32_t n = 0;
+	size_t n = 0;
 
 	for (int i = 0; i < HES_KNOWN_SOURCES; i++)
 		n += r->known[i];
-	return n > 0;
+	return n;
 }
 
 /* What became of the jobs. */
 static void run_summary(FILE *f, const struct hes_run_report *r)
 {
+	const size_t known = count_known(r);
+
 	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs,
 		hes_s(r->n_jobs));
 	if (r->added)
@@ -265,20 +267,25 @@ static void run_summary(FILE *f, const struct hes_run_report *r)
 			r->retried, r->co_failed, r->timeouts);
 	if (!r->done)
 		fputs("\nno job is done", f);
-	else if (r->done < r->n_jobs)
-		fprintf(f, "\nthe %zu job%s that %s done, against %s part of the plan", r->done,
-			hes_s(r->done), r->done == 1 ? "is" : "are",
-			r->done == 1 ? "its" : "their");
-	if (is_known(r)) {
+	else if (r->n_part && r->n_part < r->n_jobs)
+		fprintf(f, "\nthe %zu job%s that %s%s done, against %s part of the plan", r->n_part,
+			hes_s(r->n_part), r->n_part < r->done ? "had a planned time and " : "",
+			r->n_part == 1 ? "is" : "are", r->n_part == 1 ? "its" : "their");
+	if (known) {
 		putc('\n', f);
 		cli_known_print(f, r->known);
 	}
+	if (known && known < r->n_jobs)
+		fprintf(f, " %zu that %s added had a planned time, too.", r->n_jobs - known,
+			r->n_jobs - known == 1 ? "was" : "were");
 	fputc('\n', f);
 }
 
 void run_report_text(FILE *f, const struct hes_run_report *r)
 {
-	const bool any = r->done > 0, energy = r->has_energy, all = r->done == r->n_jobs;
+	const struct hes_totals *measured = r->n_part ? &r->part_measured : &r->measured;
+	const bool any = r->done > 0, energy = r->has_energy,
+		   all = (r->n_part ? r->n_part : r->done) == r->n_jobs;
 	struct table t = jobs_table(r);
 
 	cli_print_table(&t, f, 0);
@@ -289,14 +296,14 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 	cli_print_table(&t, f, 0);
 	run_summary(f, r);
 	run_report_compare(&t, "average completion", "planned", r->part.avg_jct_us,
-			   r->measured.avg_jct_us, hes_time_text, any);
+			   measured->avg_jct_us, hes_time_text, any);
 	run_report_compare(&t, "last job", "planned", (double)r->part.makespan_us,
-			   (double)r->measured.makespan_us, hes_time_text, any);
+			   (double)measured->makespan_us, hes_time_text, any);
 	run_report_compare(&t, all ? "busy energy" : "energy of these jobs", "planned",
-			   (double)r->part.busy_energy_mj, (double)r->measured.busy_energy_mj,
+			   (double)r->part.busy_energy_mj, (double)measured->busy_energy_mj,
 			   hes_energy_text, energy);
 	run_report_compare(&t, "fleet energy", "planned", (double)r->part.fleet_energy_mj,
-			   (double)r->measured.fleet_energy_mj, hes_energy_text, energy);
+			   (double)measured->fleet_energy_mj, hes_energy_text, energy);
 	cli_print_table(&t, f, 2);
 	if (energy)
 		joules_sum(f, r);
@@ -369,7 +376,7 @@ json_t *run_report_json(const struct hes_run_report *r)
 
 	return json_pack(
 		"{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, "
-		"s:o, s:o, "
+		"s:o, s:o, s:o, "
 		"s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}",
 		"run", (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state",
 		hes_run_state_names[r->run.state], "jobs_done", (json_int_t)r->done, "jobs_failed",
@@ -380,11 +387,12 @@ json_t *run_report_json(const struct hes_run_report *r)
 		"clocks_missed", (json_int_t)r->clocks_missed, "samples", (json_int_t)r->samples.n,
 		"longest_gap_s", r->longest_gap_s, "left_out", measure_left_out_json(r->left_out),
 		"planned", totals_json(&r->planned, planned, planned), "part",
-		totals_json(&r->part, r->done > 0 && planned, planned), "measured",
-		totals_json(&r->measured, r->done > 0, r->has_energy), "energy", joules_json(r),
-		"learning", learning_json(r), "power_cap", power_cap_json(r), "jobs",
-		table_json(&jobs), "gpus", table_json(&gpus), "jobs_known",
-		is_known(r) ? cli_known_json(r->known) : NULL);
+		totals_json(&r->part, r->n_part > 0, r->n_part > 0), "measured",
+		totals_json(&r->measured, r->done > 0, r->has_energy), "part_measured",
+		totals_json(&r->part_measured, r->n_part > 0, r->n_part > 0 && r->has_energy),
+		"energy", joules_json(r), "learning", learning_json(r), "power_cap",
+		power_cap_json(r), "jobs", table_json(&jobs), "gpus", table_json(&gpus),
+		"jobs_known", count_known(r) ? cli_known_json(r->known) : NULL);
 }
 
 #define MOST_FAILURES 10 /* shown in text */
