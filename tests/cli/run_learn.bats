@@ -208,7 +208,8 @@ act_s() {
 		kill $run
 		wait $run
 		cat out
-		sqlite3 -cmd '.timeout 5000' store.db 'DELETE FROM co_run_sets'
+		# A planner that knew the pair would not plan it.
+		sqlite3 -cmd '.timeout 5000' store.db "DELETE FROM co_run_sets; DELETE FROM samples WHERE co_runners <> ''"
 		heshare run pair.csv --resume >again 2>&1 & run=$!
 		until grep 'its jobs stay together: job .*: co-runners stalled when a job of workload net[ab] was held' again; do
 			kill -0 $run || exit
