@@ -9,6 +9,8 @@
 
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, t, test, setup, teardown)
+
 #define LEGACY     ((void *)1)
 #define PER_THREAD ((void *)2)
 #define WORDS      256
@@ -186,9 +188,8 @@ static void assert_word(uintptr_t at, uint32_t value)
 	assert_int_equal(v[WORDS - 1], value);
 }
 
-TEST_WITH(a_stream_computes_in_order, setup, teardown)
+BENCH_TEST(a_stream_computes_in_order)
 {
-	struct bench *t = *state;
 	uint32_t in[WORDS], n = WORDS;
 	uint64_t hash = 0, expected = 0xcbf29ce484222325ull;
 
@@ -208,9 +209,8 @@ TEST_WITH(a_stream_computes_in_order, setup, teardown)
 	assert_int_equal(hash, expected);
 }
 
-TEST_WITH(copies_and_fills_run_in_stream_order, setup, teardown)
+BENCH_TEST(copies_and_fills_run_in_stream_order)
 {
-	struct bench *t = *state;
 	uint32_t v[WORDS] = { 0 };
 
 	OK(spin(t, t->a, 50000));
@@ -232,9 +232,8 @@ TEST_WITH(copies_and_fills_run_in_stream_order, setup, teardown)
 }
 
 /* Synchronous copies are in the legacy stream: they wait for blocking streams and for no others. */
-TEST_WITH(the_legacy_stream_waits_for_blocking_streams, setup, teardown)
+BENCH_TEST(the_legacy_stream_waits_for_blocking_streams)
 {
-	struct bench *t = *state;
 	uint32_t v = 0;
 
 	OK(spin(t, t->free, 20000));
@@ -266,9 +265,8 @@ static void *query_own_stream(void *out)
 	return NULL;
 }
 
-TEST_WITH(every_thread_has_a_default_stream_of_its_own, setup, teardown)
+BENCH_TEST(every_thread_has_a_default_stream_of_its_own)
 {
-	struct bench *t = *state;
 	struct {
 		void *context;
 		int rc[2];
@@ -287,9 +285,8 @@ TEST_WITH(every_thread_has_a_default_stream_of_its_own, setup, teardown)
 	OK(cuStreamQuery(t->free));
 }
 
-TEST_WITH(work_of_a_destroyed_stream_goes_on_and_its_handle_is_invalid, setup, teardown)
+BENCH_TEST(work_of_a_destroyed_stream_goes_on_and_its_handle_is_invalid)
 {
-	struct bench *t = *state;
 	void *s;
 
 	OK(cuStreamCreate(&s, 0));
@@ -310,10 +307,8 @@ TEST_WITH(work_of_a_destroyed_stream_goes_on_and_its_handle_is_invalid, setup, t
 	assert_word(t->x, 11);
 }
 
-TEST_WITH(streams_wait_for_events_of_others, setup, teardown)
+BENCH_TEST(streams_wait_for_events_of_others)
 {
-	struct bench *t = *state;
-
 	OK(spin(t, t->free, 20000));
 	OK(fill(t, t->free, t->x, 2));
 	OK(cuEventRecord(t->e, t->free));
@@ -326,9 +321,8 @@ TEST_WITH(streams_wait_for_events_of_others, setup, teardown)
 	assert_word(t->x, 2);
 }
 
-TEST_WITH(a_spin_takes_its_time_and_a_noop_takes_none, setup, teardown)
+BENCH_TEST(a_spin_takes_its_time_and_a_noop_takes_none)
 {
-	struct bench *t = *state;
 	float ms = 0;
 
 	OK(spin(t, t->a, 100));
@@ -365,9 +359,8 @@ static void note(void *data)
 		;
 }
 
-TEST_WITH(host_functions_run_in_order_on_another_thread, setup, teardown)
+BENCH_TEST(host_functions_run_in_order_on_another_thread)
 {
-	struct bench *t = *state;
 	struct notes n = { .may_end = 0 };
 
 	OK(cuMemsetD32Async(t->x, 21, WORDS, t->a));
@@ -399,9 +392,8 @@ static void *end_capture(struct bench *t, void *stream)
 	return exec;
 }
 
-TEST_WITH(a_captured_graph_runs_when_it_is_launched, setup, teardown)
+BENCH_TEST(a_captured_graph_runs_when_it_is_launched)
 {
-	struct bench *t = *state;
 	struct notes n = { .may_end = 1 };
 	void *exec, *same = NULL;
 	uint64_t id = 0;
@@ -435,9 +427,8 @@ TEST_WITH(a_captured_graph_runs_when_it_is_launched, setup, teardown)
 	FAILS(cuGraphLaunch(exec, t->free), 1);
 }
 
-TEST_WITH(graphs_may_be_empty_and_part_of_others, setup, teardown)
+BENCH_TEST(graphs_may_be_empty_and_part_of_others)
 {
-	struct bench *t = *state;
 	void *graph, *empty, *one, *all;
 
 	OK(cuGraphCreate(&graph, 0));
@@ -480,10 +471,8 @@ static void assert_invalid(struct bench *t, void *stream)
 	OK(cuStreamSynchronize(stream));
 }
 
-TEST_WITH(waiting_for_a_capturing_stream_is_an_error, setup, teardown)
+BENCH_TEST(waiting_for_a_capturing_stream_is_an_error)
 {
-	struct bench *t = *state;
-
 	OK(cuStreamBeginCapture_v2(t->a, RELAXED));
 	FAILS(cuStreamBeginCapture_v2(t->a, RELAXED), 401);
 	FAILS(cuStreamSynchronize(t->a), UNSUPPORTED);
@@ -501,9 +490,8 @@ TEST_WITH(waiting_for_a_capturing_stream_is_an_error, setup, teardown)
 	FAILS(cuStreamEndCapture(PER_THREAD, &(void *){ NULL }), INVALID);
 }
 
-TEST_WITH(the_legacy_stream_cannot_wait_for_a_capture, setup, teardown)
+BENCH_TEST(the_legacy_stream_cannot_wait_for_a_capture)
 {
-	struct bench *t = *state;
 	int status = -1;
 
 	OK(cuStreamBeginCapture_v2(t->a, GLOBAL));
@@ -560,9 +548,8 @@ static struct other elsewhere(struct bench *t, void *stream, int mode)
 	return o;
 }
 
-TEST_WITH(unsafe_calls_depend_on_the_modes, setup, teardown)
+BENCH_TEST(unsafe_calls_depend_on_the_modes)
 {
-	struct bench *t = *state;
 	int mode = RELAXED;
 	uintptr_t p;
 	struct other o;
@@ -596,9 +583,8 @@ TEST_WITH(unsafe_calls_depend_on_the_modes, setup, teardown)
 	assert_true(!o.allocate && !o.query && !o.end);
 }
 
-TEST_WITH(events_of_a_capture_fork_and_join, setup, teardown)
+BENCH_TEST(events_of_a_capture_fork_and_join)
 {
-	struct bench *t = *state;
 	void *graph, *exec;
 	int status = -1;
 
@@ -636,10 +622,8 @@ TEST_WITH(events_of_a_capture_fork_and_join, setup, teardown)
 	OK(cuEventSynchronize(t->e));
 }
 
-TEST_WITH(captures_do_not_affect_other_streams, setup, teardown)
+BENCH_TEST(captures_do_not_affect_other_streams)
 {
-	struct bench *t = *state;
-
 	OK(cuEventRecord(t->e, t->b));
 	OK(cuStreamBeginCapture_v2(t->a, GLOBAL));
 	FAILS(cuStreamWaitEvent(t->a, t->e, 0), ISOLATION);
@@ -659,10 +643,8 @@ TEST_WITH(captures_do_not_affect_other_streams, setup, teardown)
 	OK(cuCtxSynchronize());
 }
 
-TEST_WITH(out_of_bounds_kernels_break_the_context, setup, teardown)
+BENCH_TEST(out_of_bounds_kernels_break_the_context)
 {
-	struct bench *t = *state;
-
 	OK(fill(t, t->a, t->x + 4, 1));
 	FAILS(cuStreamSynchronize(t->a), 700);
 	FAILS(cuStreamQuery(t->b), 700);

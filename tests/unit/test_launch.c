@@ -17,6 +17,8 @@
 #include "launch/proc.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct place, p, test, set_up, tear_down)
+
 struct place {
 	char dir[64];
 	char output[96];
@@ -98,9 +100,8 @@ static void await_text(const char *path, const char *word)
 	assert_non_null(strstr(text_of(path), word));
 }
 
-TEST_WITH(a_held_job_runs_nothing_before_go, set_up, tear_down)
+BENCH_TEST(a_held_job_runs_nothing_before_go)
 {
-	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
 	struct hes_child c;
 	struct hes_process who;
@@ -118,9 +119,8 @@ TEST_WITH(a_held_job_runs_nothing_before_go, set_up, tear_down)
 	assert_int_equal(hes_process_open(&who), -ESRCH);
 }
 
-TEST_WITH(a_dropped_job_never_ran, set_up, tear_down)
+BENCH_TEST(a_dropped_job_never_ran)
 {
-	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
 	struct hes_child c;
 	struct hes_process who;
@@ -133,9 +133,8 @@ TEST_WITH(a_dropped_job_never_ran, set_up, tear_down)
 	assert_string_equal(text_of(p->output), "");
 }
 
-TEST_WITH(a_job_gets_its_environment_folder_and_output_and_no_other_descriptor, set_up, tear_down)
+BENCH_TEST(a_job_gets_its_environment_folder_and_output_and_no_other_descriptor)
 {
-	struct place *p = *state;
 	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES=GPU-1", "PATH=/usr/bin:/bin",
 						 "EMPTY=", NULL };
 	static const char *const argv[] = {
@@ -166,9 +165,8 @@ TEST_WITH(a_job_gets_its_environment_folder_and_output_and_no_other_descriptor, 
 	close(leak);
 }
 
-TEST_WITH(output_is_appended, set_up, tear_down)
+BENCH_TEST(output_is_appended)
 {
-	struct place *p = *state;
 	struct hes_launch l = { .shell = "echo one", .output = p->output, .output_fd = -1 };
 	int fd = open(p->output, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	struct hes_child c;
@@ -182,7 +180,7 @@ TEST_WITH(output_is_appended, set_up, tear_down)
 	close(fd);
 }
 
-TEST_WITH(exit_statuses_and_signals_differ, set_up, tear_down)
+BENCH_TEST(exit_statuses_and_signals_differ)
 {
 	static const struct {
 		const char *line;
@@ -205,7 +203,7 @@ TEST_WITH(exit_statuses_and_signals_differ, set_up, tear_down)
 	}
 }
 
-TEST_WITH(a_job_starts_with_default_signals, set_up, tear_down)
+BENCH_TEST(a_job_starts_with_default_signals)
 {
 	const struct hes_launch l = { .shell = "kill -PIPE $$; kill -USR1 $$; exit 3",
 				      .output_fd = -1 };
@@ -222,9 +220,8 @@ TEST_WITH(a_job_starts_with_default_signals, set_up, tear_down)
 	assert_int_equal(wait_for(&c).signal, SIGPIPE);
 }
 
-TEST_WITH(a_wrong_launch_fails_with_a_sentence, set_up, tear_down)
+BENCH_TEST(a_wrong_launch_fails_with_a_sentence)
 {
-	struct place *p = *state;
 	static const char *const
 		nothing[] = { NULL },
 		*const absent[] = { "heshare-no-such-program", NULL },
@@ -274,9 +271,8 @@ TEST_WITH(a_wrong_launch_fails_with_a_sentence, set_up, tear_down)
 	}
 }
 
-TEST_WITH(a_job_of_another_user_runs_as_that_user, set_up, tear_down)
+BENCH_TEST(a_job_of_another_user_runs_as_that_user)
 {
-	struct place *p = *state;
 	const struct hes_launch l = { .shell = "id -un; id -G; echo $HOME $USER",
 				      .user = "nobody",
 				      .output = p->output,
@@ -307,9 +303,8 @@ TEST_WITH(a_job_of_another_user_runs_as_that_user, set_up, tear_down)
 #define FAMILY \
 	"sleep 1000 & setsid sleep 1001 & setsid sh -c 'env -i sleep 1002 & echo there; wait' & "
 
-TEST_WITH(processes_that_a_job_leaves_are_killed, set_up, tear_down)
+BENCH_TEST(processes_that_a_job_leaves_are_killed)
 {
-	struct place *p = *state;
 	const struct hes_launch l = { .shell = FAMILY
 				      "while ! grep -q there output; do sleep 0.01; done; exit 4",
 				      .folder = p->dir,
@@ -325,9 +320,8 @@ TEST_WITH(processes_that_a_job_leaves_are_killed, set_up, tear_down)
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-TEST_WITH(killing_a_job_kills_its_descendants, set_up, tear_down)
+BENCH_TEST(killing_a_job_kills_its_descendants)
 {
-	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap '' TERM; " FAMILY "wait; wait",
 				      .folder = p->dir,
 				      .output = p->output,
@@ -393,10 +387,8 @@ static void leave_cgroup(pid_t pid)
 }
 
 /* By the freezer of its cgroup, where it has one, and by signals. */
-TEST_WITH(a_stopped_job_stands_still_with_its_descendants_goes_on_and_can_be_killed, set_up,
-	  tear_down)
+BENCH_TEST(a_stopped_job_stands_still_with_its_descendants_goes_on_and_can_be_killed)
 {
-	struct place *p = *state;
 	const struct hes_launch l = {
 		.shell = FAMILY "wait; wait", .folder = p->dir, .output = p->output, .output_fd = -1
 	};
@@ -434,9 +426,8 @@ TEST_WITH(a_stopped_job_stands_still_with_its_descendants_goes_on_and_can_be_kil
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-TEST_WITH(a_job_that_ends_after_sigterm_is_not_killed, set_up, tear_down)
+BENCH_TEST(a_job_that_ends_after_sigterm_is_not_killed)
 {
-	struct place *p = *state;
 	const struct hes_launch l = {
 		.shell = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done",
 		.output = p->output,
@@ -476,9 +467,8 @@ static void make_unkillable(pid_t pid, int *release)
 	*release = ends[1];
 }
 
-TEST_WITH(killing_does_not_wait_for_a_job_that_cannot_be_killed, set_up, tear_down)
+BENCH_TEST(killing_does_not_wait_for_a_job_that_cannot_be_killed)
 {
-	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo there; exec sleep 1000",
 				      .output = p->output,
 				      .output_fd = -1 };
@@ -499,9 +489,8 @@ TEST_WITH(killing_does_not_wait_for_a_job_that_cannot_be_killed, set_up, tear_do
 		;
 }
 
-TEST_WITH(a_job_has_not_ended_while_a_process_of_it_cannot_be_killed, set_up, tear_down)
+BENCH_TEST(a_job_has_not_ended_while_a_process_of_it_cannot_be_killed)
 {
-	struct place *p = *state;
 	const struct hes_launch l = { .shell = "sleep 1000 & echo $!; read x <go; exit 3",
 				      .folder = p->dir,
 				      .output = p->output,
@@ -531,7 +520,7 @@ TEST_WITH(a_job_has_not_ended_while_a_process_of_it_cannot_be_killed, set_up, te
 		;
 }
 
-TEST_WITH(a_process_with_a_reused_pid_is_not_the_job, set_up, tear_down)
+BENCH_TEST(a_process_with_a_reused_pid_is_not_the_job)
 {
 	struct hes_process me, other;
 	struct hes_member_rule b;
@@ -627,9 +616,8 @@ static void fork_program(const struct hes_launch *l, bool go, struct hes_child *
 	waitpid(pid, NULL, 0);
 }
 
-TEST_WITH(a_job_dies_with_the_program_that_started_it, set_up, tear_down)
+BENCH_TEST(a_job_dies_with_the_program_that_started_it)
 {
-	struct place *p = *state;
 	const struct hes_launch l = { .shell = "while :; do sleep 0.1; echo alive; done",
 				      .output = p->output,
 				      .output_fd = -1 };
@@ -646,7 +634,7 @@ TEST_WITH(a_job_dies_with_the_program_that_started_it, set_up, tear_down)
 }
 
 /* The program was killed after it made the cgroup and before it registered it. */
-TEST_WITH(an_unregistered_cgroup_is_removed, set_up, tear_down)
+BENCH_TEST(an_unregistered_cgroup_is_removed)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child lost, ours;
@@ -695,7 +683,7 @@ TEST(memory_is_left_where_each_cgroup_above_has_some)
 	assert_int_equal(system(path), 0);
 }
 
-TEST_WITH(a_job_within_a_job_extends_its_mark, set_up, tear_down)
+BENCH_TEST(a_job_within_a_job_extends_its_mark)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child c;

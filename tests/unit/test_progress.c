@@ -8,6 +8,8 @@
 #include "launch/progress.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct output, o, test, set_up, tear_down)
+
 struct output {
 	char path[64];
 	int fd;
@@ -40,10 +42,8 @@ static void say(struct output *o, const char *text)
 	assert_int_equal(write(o->fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-TEST_WITH(lines_among_others_are_found, set_up, tear_down)
+BENCH_TEST(lines_among_others_are_found)
 {
-	struct output *o = *state;
-
 	assert_int_equal(hes_progress_read(&o->p), 0);
 	assert_false(o->p.known);
 	say(o, "epoch 1\nheshare: 20 iterations\nloss 0.3\n");
@@ -56,10 +56,8 @@ TEST_WITH(lines_among_others_are_found, set_up, tear_down)
 	assert_int_equal(o->p.step, 20);
 }
 
-TEST_WITH(a_line_may_contain_its_time, set_up, tear_down)
+BENCH_TEST(a_line_may_contain_its_time)
 {
-	struct output *o = *state;
-
 	say(o, "heshare: 20 iterations in 1.5 s\n");
 	assert_int_equal(hes_progress_read(&o->p), 1);
 	assert_int_equal(o->p.iterations, 20);
@@ -67,10 +65,8 @@ TEST_WITH(a_line_may_contain_its_time, set_up, tear_down)
 	assert_int_equal(hes_progress_read(&o->p), 0);
 }
 
-TEST_WITH(a_line_counts_when_it_is_complete, set_up, tear_down)
+BENCH_TEST(a_line_counts_when_it_is_complete)
 {
-	struct output *o = *state;
-
 	say(o, "heshare: 12");
 	assert_int_equal(hes_progress_read(&o->p), 0);
 	say(o, "34 itera");
@@ -80,7 +76,7 @@ TEST_WITH(a_line_counts_when_it_is_complete, set_up, tear_down)
 	assert_int_equal(o->p.iterations, 1234);
 }
 
-TEST_WITH(similar_lines_are_not_progress, set_up, tear_down)
+BENCH_TEST(similar_lines_are_not_progress)
 {
 	static const char *const lines[] = {
 		"heshare: iterations\n",     "heshare: -3 iterations\n",
@@ -89,7 +85,6 @@ TEST_WITH(similar_lines_are_not_progress, set_up, tear_down)
 		"heshare: 3  iterations\n",  "Heshare: 3 iterations\n",
 		"heshare: 3 iteration\n",    "heshare: 18446744073709551617 iterations\n"
 	};
-	struct output *o = *state;
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		say(o, lines[i]);
@@ -98,18 +93,15 @@ TEST_WITH(similar_lines_are_not_progress, set_up, tear_down)
 	assert_false(o->p.known);
 }
 
-TEST_WITH(a_progress_bar_with_carriage_returns_hides_no_line, set_up, tear_down)
+BENCH_TEST(a_progress_bar_with_carriage_returns_hides_no_line)
 {
-	struct output *o = *state;
-
 	say(o, "10 %|#     |\r20 %|##    |\rheshare: 7 iterations\r30 %");
 	assert_int_equal(hes_progress_read(&o->p), 1);
 	assert_int_equal(o->p.iterations, 7);
 }
 
-TEST_WITH(a_long_line_is_skipped_completely, set_up, tear_down)
+BENCH_TEST(a_long_line_is_skipped_completely)
 {
-	struct output *o = *state;
 	char text[10001];
 
 	memset(text, 'x', sizeof(text) - 1);
@@ -132,11 +124,10 @@ static uint64_t count_with(struct output *o, const char *pattern, const char *te
 	return o->p.known ? o->p.iterations : UINT64_MAX;
 }
 
-TEST_WITH(a_pattern_counts_in_bars_and_over_epochs, set_up, tear_down)
+BENCH_TEST(a_pattern_counts_in_bars_and_over_epochs)
 {
 	static const char bar[] = "\r 10%|\xe2\x96\x88   | 1/10 [00:01<00:09]"
 				  "\r 20%|\xe2\x96\x88   | 2/10 [00:02<00:08]\r";
-	struct output *o = *state;
 
 	assert_int_equal(count_with(o, "(\\d+)/\\d+", bar), 2);
 	assert_int_equal(o->p.step, 1);
@@ -155,10 +146,9 @@ TEST_WITH(a_pattern_counts_in_bars_and_over_epochs, set_up, tear_down)
 	assert_int_equal(count_with(o, NULL, "1/10\n"), UINT64_MAX);
 }
 
-TEST_WITH(the_beginning_of_a_long_line_is_searched, set_up, tear_down)
+BENCH_TEST(the_beginning_of_a_long_line_is_searched)
 {
 	char text[HES_PROGRESS_LINE_MAX + 32];
-	struct output *o = *state;
 
 	snprintf(text, sizeof(text), "step 7 %*d\n", HES_PROGRESS_LINE_MAX, 0);
 	assert_int_equal(count_with(o, "step (\\d+)", text), 7);
@@ -168,10 +158,8 @@ TEST_WITH(the_beginning_of_a_long_line_is_searched, set_up, tear_down)
 }
 
 /* A program that prints without end costs heshare no more time. */
-TEST_WITH(so_many_lines_are_searched_in_one_look, set_up, tear_down)
+BENCH_TEST(so_many_lines_are_searched_in_one_look)
 {
-	struct output *o = *state;
-
 	count_with(o, "step (\\d+)", "");
 	for (int i = 0; i < HES_PROGRESS_SEARCHES - 1; i++)
 		say(o, "step 0\n");
@@ -183,9 +171,8 @@ TEST_WITH(so_many_lines_are_searched_in_one_look, set_up, tear_down)
 	assert_int_equal(o->p.iterations, 3);
 }
 
-TEST_WITH(older_lines_can_be_left_out, set_up, tear_down)
+BENCH_TEST(older_lines_can_be_left_out)
 {
-	struct output *o = *state;
 	struct hes_progress later;
 
 	say(o, "heshare: 900 iterations\n");

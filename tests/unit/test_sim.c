@@ -5,6 +5,8 @@
 #include "sim_bench.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, b, test, sim_bench_setup, sim_bench_teardown)
+
 /* What the model says of these jobs together at the type's default clock. */
 static void query_model(const struct bench *b, size_t gpu, uint32_t clock_mhz, size_t n,
 			const uint32_t *jobs, const uint32_t *sm_pct, struct hes_rate *rates,
@@ -37,9 +39,8 @@ static void assert_us(int64_t actual, double expected_s, double slack_us)
 		fail_msg("%lld us where %.3f is right", (long long)actual, expected_s * 1e6);
 }
 
-TEST_WITH(a_job_alone_ends_when_its_iterations_are_done, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(a_job_alone_ends_when_its_iterations_are_done)
 {
-	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 12345, 0);
 	struct hes_sim s = request(b);
 
@@ -54,9 +55,8 @@ TEST_WITH(a_job_alone_ends_when_its_iterations_are_done, sim_bench_setup, sim_be
 }
 
 /* Until the short job ends both run at their shared rates, then the long one alone at its own. */
-TEST_WITH(jobs_slow_each_other_only_while_both_are_there, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(jobs_slow_each_other_only_while_both_are_there)
 {
-	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet152", 2000, 0), add_job(b, "vgg19", 40000, 0) },
 		 half[] = { 50, 50 };
 	struct hes_sim s = request(b);
@@ -79,9 +79,8 @@ TEST_WITH(jobs_slow_each_other_only_while_both_are_there, sim_bench_setup, sim_b
 }
 
 /* The second begins to work while the first works; before, the first has the GPU alone. */
-TEST_WITH(in_its_start_up_a_job_puts_no_load_on_the_gpu, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(in_its_start_up_a_job_puts_no_load_on_the_gpu)
 {
-	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet152", 2000, 0), add_job(b, "vgg19", 4000, 0) },
 		 half[] = { 50, 50 };
 	struct hes_profile start = {
@@ -115,9 +114,8 @@ TEST_WITH(in_its_start_up_a_job_puts_no_load_on_the_gpu, sim_bench_setup, sim_be
 	assert_us(b->replay.jobs[1].end_us, 1000 + 4000 / rate_alone(b, 0, jobs[1], 50), 2);
 }
 
-TEST_WITH(a_batch_waits_for_the_last_job_of_the_one_before, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(a_batch_waits_for_the_last_job_of_the_one_before)
 {
-	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet152", 200, 0), add_job(b, "vgg19", 9000, 0),
 			    add_job(b, "bert-large", 10, 0) };
 	struct hes_sim s = request(b);
@@ -131,9 +129,8 @@ TEST_WITH(a_batch_waits_for_the_last_job_of_the_one_before, sim_bench_setup, sim
 }
 
 /* The GPU stands idle while it changes its clock, and only when it changes. */
-TEST_WITH(a_clock_change_costs_its_latency_once, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(a_clock_change_costs_its_latency_once)
 {
-	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet50", 100, 0), add_job(b, "resnet50", 100, 0),
 			    add_job(b, "resnet50", 100, 0) };
 	const struct hes_gpu_type *g = b->fleet.gpus[0].type;
@@ -155,10 +152,8 @@ TEST_WITH(a_clock_change_costs_its_latency_once, sim_bench_setup, sim_bench_tear
 	assert_int_equal(b->replay.gpus[0].busy_us, b->replay.jobs[2].end_us - 50000);
 }
 
-TEST_WITH(a_job_of_a_fixed_plan_does_not_start_before_it_arrives, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(a_job_of_a_fixed_plan_does_not_start_before_it_arrives)
 {
-	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet50", 100, 7000000),
 			    add_job(b, "vgg16", 100, 9000000) };
 	struct hes_sim s = request(b);
@@ -216,10 +211,8 @@ static size_t placements_of(const struct bench *b, const struct hes_segment *seg
 	return n;
 }
 
-TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(every_iteration_is_done_once_and_every_joule_is_power_times_time)
 {
-	struct bench *b = *state;
 	struct hes_sim s = request(b);
 	double done[MAX_TEST_JOBS] = { 0 }, energy_mj = 0, busy_us[2] = { 0 }, idle_mj = 0;
 
@@ -253,10 +246,8 @@ TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_
 	assert_true(fabs(energy_mj + idle_mj - (double)b->replay.totals.fleet_energy_mj) < 2);
 }
 
-TEST_WITH(an_idle_gpu_draws_its_idle_power_until_the_last_job_ends, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(an_idle_gpu_draws_its_idle_power_until_the_last_job_ends)
 {
-	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100000, 2000000);
 	struct hes_sim s = request(b);
 	double idle_mj;
@@ -273,9 +264,8 @@ TEST_WITH(an_idle_gpu_draws_its_idle_power_until_the_last_job_ends, sim_bench_se
 	assert_true(fabs(b->replay.mean_util - b->replay.gpus[1].mean_util / 2) < 1e-12);
 }
 
-TEST_WITH(segments_are_in_order_and_do_not_overlap_on_a_gpu, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(segments_are_in_order_and_do_not_overlap_on_a_gpu)
 {
-	struct bench *b = *state;
 	struct hes_sim s = request(b);
 	int64_t end[2] = { 0 }, last = 0;
 
@@ -297,10 +287,8 @@ static bool same_outcome(const struct hes_outcome *a, const struct hes_outcome *
 	       a->start_us == b->start_us && a->end_us == b->end_us;
 }
 
-TEST_WITH(the_same_request_gives_the_same_replay_with_noise_too, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(the_same_request_gives_the_same_replay_with_noise_too)
 {
-	struct bench *b = *state;
 	struct hes_sim s = request(b);
 	struct hes_replay again = { 0 };
 
@@ -336,9 +324,8 @@ static double luck(struct bench *b, const struct hes_sim *s, size_t gpu)
 }
 
 /* The same job gets the same noise in every plan, so that policies are compared fairly. */
-TEST_WITH(a_jobs_noise_does_not_depend_on_the_plan, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(a_jobs_noise_does_not_depend_on_the_plan)
 {
-	struct bench *b = *state;
 	struct hes_sim s = request(b);
 	double here;
 
@@ -351,9 +338,8 @@ TEST_WITH(a_jobs_noise_does_not_depend_on_the_plan, sim_bench_setup, sim_bench_t
 	assert_true(fabs(luck(b, &s, 1) - here) < 1e-5);
 }
 
-TEST_WITH(power_noise_moves_power_above_idle_and_no_time, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(power_noise_moves_power_above_idle_and_no_time)
 {
-	struct bench *b = *state;
 	uint32_t j = add_job(b, "mobilenet", 5000, 0);
 	struct hes_sim s = request(b);
 	uint32_t quiet_mw;
@@ -371,9 +357,8 @@ TEST_WITH(power_noise_moves_power_above_idle_and_no_time, sim_bench_setup, sim_b
 	assert_int_equal(b->replay.jobs[0].end_us, end_us);
 }
 
-TEST_WITH(no_jobs_are_an_empty_replay, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(no_jobs_are_an_empty_replay)
 {
-	struct bench *b = *state;
 	struct hes_sim s = request(b);
 
 	run_sim(b, &s);

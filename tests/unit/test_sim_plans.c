@@ -4,6 +4,8 @@
 #include "sim_bench.h"
 #include "unit_test.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, b, test, sim_bench_setup, sim_bench_teardown)
+
 /* A planner for tests: every waiting job alone, in order, on a GPU of the test's choice. */
 struct planner {
 	struct bench *b;
@@ -55,10 +57,8 @@ static struct hes_sim online(const struct bench *b, struct planner *p)
 				 .ctx = p };
 }
 
-TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn)
 {
-	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 30000000 };
 	struct hes_sim s = online(b, &p);
 
@@ -84,10 +84,8 @@ TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_
 
 /* With a GPU that seems free now, a first-come policy would queue jobs behind it while another GPU
  * idles. */
-TEST_WITH(a_batch_that_overruns_its_prediction_keeps_its_gpu_busy, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(a_batch_that_overruns_its_prediction_keeps_its_gpu_busy)
 {
-	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 1000 };
 	struct hes_sim s = online(b, &p);
 
@@ -98,10 +96,8 @@ TEST_WITH(a_batch_that_overruns_its_prediction_keeps_its_gpu_busy, sim_bench_set
 	assert_int_equal(p.free_at_us[1][1], 1000000);
 }
 
-TEST_WITH(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run)
 {
-	struct bench *b = *state;
 	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
 	struct hes_sim s = online(b, &p);
 
@@ -119,10 +115,8 @@ TEST_WITH(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_ru
 }
 
 /* What was started, in the order of starting, with the predictions it was started on. */
-TEST_WITH(the_plan_carried_out_is_made_of_the_batches_that_started, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(the_plan_carried_out_is_made_of_the_batches_that_started)
 {
-	struct bench *b = *state;
 	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
 	struct hes_sim s = online(b, &p);
 	struct hes_plan carried_out;
@@ -142,10 +136,8 @@ TEST_WITH(the_plan_carried_out_is_made_of_the_batches_that_started, sim_bench_se
 	hes_plan_finish(&carried_out);
 }
 
-TEST_WITH(a_planners_failure_ends_the_simulation_with_its_reason, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(a_planners_failure_ends_the_simulation_with_its_reason)
 {
-	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 1000, .fail_at = 2 };
 	struct hes_sim s = online(b, &p);
 
@@ -170,9 +162,8 @@ static void assert_refused(struct bench *b, int code, const char *part)
 	assert_memory_equal(&out, &before, sizeof(out));
 }
 
-TEST_WITH(a_plan_that_names_a_job_twice_is_refused, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(a_plan_that_names_a_job_twice_is_refused)
 {
-	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100, 0);
 
 	plan_batch(b, 0, 1, &j);
@@ -180,9 +171,8 @@ TEST_WITH(a_plan_that_names_a_job_twice_is_refused, sim_bench_setup, sim_bench_t
 	assert_refused(b, -EINVAL, "plan: GPU b/0, batch 1: job j0 is planned twice");
 }
 
-TEST_WITH(a_plan_that_leaves_a_job_out_is_refused, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(a_plan_that_leaves_a_job_out_is_refused)
 {
-	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100, 0);
 
 	add_job(b, "resnet50", 100, 0);
@@ -190,9 +180,8 @@ TEST_WITH(a_plan_that_leaves_a_job_out_is_refused, sim_bench_setup, sim_bench_te
 	assert_refused(b, -EINVAL, "leaves out job j1");
 }
 
-TEST_WITH(a_batch_larger_than_its_gpus_memory_is_refused, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(a_batch_larger_than_its_gpus_memory_is_refused)
 {
-	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet50", 100, 0), add_job(b, "resnet50", 100, 0) };
 
 	b->v[0].memory_mib = b->fleet.gpus[1].type->memory_mib;
@@ -201,9 +190,8 @@ TEST_WITH(a_batch_larger_than_its_gpus_memory_is_refused, sim_bench_setup, sim_b
 	assert_refused(b, -ENOSPC, "T4 has");
 }
 
-TEST_WITH(what_a_gpu_cannot_do_is_refused, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(what_a_gpu_cannot_do_is_refused)
 {
-	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100, 0);
 
 	plan_batch(b, 0, 1, &j);
@@ -220,9 +208,8 @@ TEST_WITH(what_a_gpu_cannot_do_is_refused, sim_bench_setup, sim_bench_teardown)
 	assert_refused(b, -EINVAL, "9 jobs");
 }
 
-TEST_WITH(an_unknown_workload_and_an_endless_job_are_refused, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(an_unknown_workload_and_an_endless_job_are_refused)
 {
-	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet51", 100, 0);
 
 	plan_batch(b, 0, 1, &j);
@@ -247,11 +234,9 @@ static void plan_open(struct bench *b, uint32_t together, uint32_t n, const uint
 }
 
 /* Without the barrier the third starts when the first ends, not when both have. */
-TEST_WITH(an_open_queue_admits_the_next_job_when_its_share_is_free, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(an_open_queue_admits_the_next_job_when_its_share_is_free)
 {
 	static const uint32_t shares[] = { 40, 60, 40, 60 };
-	struct bench *b = *state;
 	struct hes_sim s = request(b);
 	const struct hes_outcome *j;
 
@@ -270,10 +255,9 @@ TEST_WITH(an_open_queue_admits_the_next_job_when_its_share_is_free, sim_bench_se
 	assert_int_equal(j[3].start_us, j[1].end_us);
 }
 
-TEST_WITH(an_open_queue_keeps_to_memory_and_to_its_number, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(an_open_queue_keeps_to_memory_and_to_its_number)
 {
 	static const uint32_t shares[] = { 10, 10, 10 };
-	struct bench *b = *state;
 	struct hes_sim s = request(b);
 
 	for (int i = 0; i < 3; i++)
@@ -292,10 +276,9 @@ TEST_WITH(an_open_queue_keeps_to_memory_and_to_its_number, sim_bench_setup, sim_
 }
 
 /* Shares may overlap as far as the queue says; those who share SMs slow each other. */
-TEST_WITH(shares_of_an_open_queue_overlap_as_far_as_it_allows, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(shares_of_an_open_queue_overlap_as_far_as_it_allows)
 {
 	static const uint32_t shares[] = { 100, 100, 100 };
-	struct bench *b = *state;
 	struct hes_sim s = request(b);
 	int64_t alone_us;
 
@@ -316,11 +299,9 @@ TEST_WITH(shares_of_an_open_queue_overlap_as_far_as_it_allows, sim_bench_setup, 
 }
 
 /* The GPU follows the highest clock of those that are there. */
-TEST_WITH(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends)
 {
 	static const uint32_t shares[] = { 40, 60 };
-	struct bench *b = *state;
 	struct hes_sim s = request(b);
 	uint32_t low = b->fleet.gpus[0].type->clocks_mhz[0];
 
@@ -336,10 +317,9 @@ TEST_WITH(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends, sim_
 	assert_int_equal(b->replay.jobs[1].clock_mhz, low);
 }
 
-TEST_WITH(an_open_queue_has_one_job_a_batch, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(an_open_queue_has_one_job_a_batch)
 {
 	static const uint32_t two[] = { 0, 1 };
-	struct bench *b = *state;
 
 	add_job(b, "resnet50", 100, 0);
 	add_job(b, "resnet50", 100, 0);
@@ -377,10 +357,8 @@ static int plan_together(void *ctx, int64_t now_us, const uint32_t *waiting, siz
 	return 0;
 }
 
-TEST_WITH(an_arrival_joins_running_jobs_and_its_planner_sees_them, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(an_arrival_joins_running_jobs_and_its_planner_sees_them)
 {
-	struct bench *b = *state;
 	struct planner p = { .b = b };
 	struct hes_sim s = online(b, &p);
 
@@ -431,9 +409,8 @@ static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_
 	return 0;
 }
 
-TEST_WITH(a_plan_can_predict_running_jobs_again, sim_bench_setup, sim_bench_teardown)
+BENCH_TEST(a_plan_can_predict_running_jobs_again)
 {
-	struct bench *b = *state;
 	struct planner p = { .b = b };
 	struct hes_sim s = online(b, &p);
 
@@ -449,10 +426,8 @@ TEST_WITH(a_plan_can_predict_running_jobs_again, sim_bench_setup, sim_bench_tear
 	assert_int_equal(b->replay.predicted.busy_energy_mj, 400 + 350 + 500 + 2000);
 }
 
-TEST_WITH(a_plan_that_predicts_a_job_that_does_not_run_is_refused, sim_bench_setup,
-	  sim_bench_teardown)
+BENCH_TEST(a_plan_that_predicts_a_job_that_does_not_run_is_refused)
 {
-	struct bench *b = *state;
 	struct planner p = { .b = b, .fail_at = 2 };
 	struct hes_sim s = online(b, &p);
 	struct hes_replay out;

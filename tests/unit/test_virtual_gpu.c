@@ -11,6 +11,8 @@
 #include "unit_test.h"
 #include "virtual_gpu.h"
 
+#define BENCH_TEST(test) TEST_ON(struct bench, t, test, setup, teardown)
+
 #define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part)*fabs((double)(b)))
 #define SERVER           900001
 #define ME               900002
@@ -95,9 +97,8 @@ static struct hes_model_job job(struct bench *t, const char *workload, uint32_t 
 	return (struct hes_model_job){ hes_model_workload(t->model, workload, NULL), batch, pct };
 }
 
-TEST_WITH(a_job_alone_takes_the_time_and_energy_of_the_physics, setup, teardown)
+BENCH_TEST(a_job_alone_takes_the_time_and_energy_of_the_physics)
 {
-	struct bench *t = *state;
 	struct hes_model_job r = job(t, "resnet50", 16, 100);
 	struct hes_rate rate;
 	struct hes_instant at = physics(t, t->t4, &r, 1, &rate);
@@ -116,9 +117,8 @@ TEST_WITH(a_job_alone_takes_the_time_and_energy_of_the_physics, setup, teardown)
 	NEAR(c->ended_s[1], 1 + seconds, 1e-6);
 }
 
-TEST_WITH(energy_does_not_depend_on_when_it_is_read, setup, teardown)
+BENCH_TEST(energy_does_not_depend_on_when_it_is_read)
 {
-	struct bench *t = *state;
 	struct lab_gpu *other = &t->lab->gpus[1];
 
 	for (int gpu = 0; gpu < 2; gpu++)
@@ -131,9 +131,8 @@ TEST_WITH(energy_does_not_depend_on_when_it_is_read, setup, teardown)
 	NEAR(lab_gpu_sample(other, 29).energy_j, lab_gpu_sample(t->t4, 29).energy_j, 1e-9);
 }
 
-TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
+BENCH_TEST(clients_of_one_server_run_together_with_their_shares)
 {
-	struct bench *t = *state;
 	struct hes_model_job r[2] = { job(t, "bert-large", 8, 60), job(t, "resnet50", 16, 40) };
 	struct hes_rate rates[2];
 	struct hes_instant at = physics(t, t->a100, r, 2, rates);
@@ -149,9 +148,8 @@ TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 }
 
 /* 1.2 times as long next to the other is 1.8 times as long with four times the interference. */
-TEST_WITH(co_runners_interfere_as_much_as_the_fault_says, setup, teardown)
+BENCH_TEST(co_runners_interfere_as_much_as_the_fault_says)
 {
-	struct bench *t = *state;
 	struct hes_model_job r[2] = { job(t, "bert-large", 8, 60), job(t, "resnet50", 16, 40) };
 	struct hes_rate shared[2], alone;
 	struct vgpu_client *c[2] = { join(t->a100, ME, SERVER, 60),
@@ -176,9 +174,8 @@ TEST_WITH(co_runners_interfere_as_much_as_the_fault_says, setup, teardown)
 	NEAR(c[0]->rate, shared[0].iterations_per_s, 1e-9);
 }
 
-TEST_WITH(without_mps_processes_run_in_turns, setup, teardown)
+BENCH_TEST(without_mps_processes_run_in_turns)
 {
-	struct bench *t = *state;
 	struct hes_model_job r = job(t, "resnet50", 16, 100);
 	struct vgpu_client *a = join(t->a100, ME, 0, 30), *b = join(t->a100, OTHER, 0, 100);
 	struct hes_rate rate;
@@ -194,9 +191,8 @@ TEST_WITH(without_mps_processes_run_in_turns, setup, teardown)
 	NEAR(a->rate, rate.iterations_per_s, 1e-9);
 }
 
-TEST_WITH(a_crash_fails_the_clients_of_its_server_only, setup, teardown)
+BENCH_TEST(a_crash_fails_the_clients_of_its_server_only)
 {
-	struct bench *t = *state;
 	struct vgpu_client *a = join(t->a100, ME, SERVER, 50),
 			   *b = join(t->a100, OTHER, SERVER, 50);
 	struct vgpu_client *c = join(t->a100, ME, 0, 100);
@@ -215,9 +211,8 @@ TEST_WITH(a_crash_fails_the_clients_of_its_server_only, setup, teardown)
 	assert_int_equal(c->completed, 1);
 }
 
-TEST_WITH(a_hanging_launch_continues_when_the_fault_ends, setup, teardown)
+BENCH_TEST(a_hanging_launch_continues_when_the_fault_ends)
 {
-	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
 	struct hes_model_job r = job(t, "resnet50", 16, 100);
 	struct hes_rate rate;
@@ -235,9 +230,8 @@ TEST_WITH(a_hanging_launch_continues_when_the_fault_ends, setup, teardown)
 	assert_int_equal(c->completed, 1);
 }
 
-TEST_WITH(a_locked_clock_holds_without_power_limit_or_fault, setup, teardown)
+BENCH_TEST(a_locked_clock_holds_without_power_limit_or_fault)
 {
-	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
 
 	launch(t, t->t4, c, "resnet50", 16, 1e9);
@@ -258,9 +252,8 @@ TEST_WITH(a_locked_clock_holds_without_power_limit_or_fault, setup, teardown)
 	assert_true(t->t4->clock_mhz < 1400);
 }
 
-TEST_WITH(memory_is_allocated_once, setup, teardown)
+BENCH_TEST(memory_is_allocated_once)
 {
-	struct bench *t = *state;
 	uint64_t all = lab_gpu_memory_total(t->t4), used;
 	struct vgpu_client *a = join(t->t4, ME, 0, 100), *b;
 	int error = 0;
@@ -278,9 +271,8 @@ TEST_WITH(memory_is_allocated_once, setup, teardown)
 	assert_int_equal(lab_gpu_allocate(t->t4, b, 63 << 20), 0);
 }
 
-TEST_WITH(the_forty_ninth_context_is_refused, setup, teardown)
+BENCH_TEST(the_forty_ninth_context_is_refused)
 {
-	struct bench *t = *state;
 	int error = 0;
 
 	for (int i = 0; i < VGPU_MAX_CLIENTS; i++)
@@ -289,9 +281,8 @@ TEST_WITH(the_forty_ninth_context_is_refused, setup, teardown)
 	assert_int_equal(error, VGPU_CUDA_MPS_MAX_CLIENTS);
 }
 
-TEST_WITH(an_idle_context_draws_power, setup, teardown)
+BENCH_TEST(an_idle_context_draws_power)
 {
-	struct bench *t = *state;
 	struct vgpu_client *c;
 
 	lab_gpu_advance(t->lab, t->a100, 1);
@@ -304,7 +295,7 @@ TEST_WITH(an_idle_context_draws_power, setup, teardown)
 	NEAR(t->a100->power_w, 55, 1e-9);
 }
 
-TEST_WITH(a_process_that_has_ended_has_no_start_time, setup, teardown)
+BENCH_TEST(a_process_that_has_ended_has_no_start_time)
 {
 	assert_true(vgpu_process_started(getpid()) > 0);
 	assert_int_equal(vgpu_process_started(0x3fffffff), 0);
@@ -331,9 +322,8 @@ static void end(pid_t pid)
 }
 
 /* As a real driver's, whose locks are in the kernel: a stopped process holds up no other. */
-TEST_WITH(the_owner_of_a_lock_can_be_stopped, setup, teardown)
+BENCH_TEST(the_owner_of_a_lock_can_be_stopped)
 {
-	struct bench *t = *state;
 	int ends[2], status;
 	char byte;
 	pid_t pid;
@@ -371,9 +361,8 @@ static void write_text(const char *folder, const char *file, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-TEST_WITH(the_owner_of_a_lock_can_be_frozen_with_its_cgroup, setup, teardown)
+BENCH_TEST(the_owner_of_a_lock_can_be_frozen_with_its_cgroup)
 {
-	struct bench *t = *state;
 	char own[FROZEN_FOLDER_MAX - 32], folder[FROZEN_FOLDER_MAX], in[FROZEN_FOLDER_MAX], byte;
 	int ends[2], status;
 	pid_t pid;
@@ -416,9 +405,8 @@ TEST_WITH(the_owner_of_a_lock_can_be_frozen_with_its_cgroup, setup, teardown)
 	close(ends[1]);
 }
 
-TEST_WITH(a_stopped_client_of_mps_holds_up_the_others_by_the_fault_alone, setup, teardown)
+BENCH_TEST(a_stopped_client_of_mps_holds_up_the_others_by_the_fault_alone)
 {
-	struct bench *t = *state;
 	pid_t server = process(), other = process();
 	struct vgpu_client *c = join(t->a100, getpid(), server, 50),
 			   *stopped = join(t->a100, other, server, 50);
@@ -444,9 +432,8 @@ TEST_WITH(a_stopped_client_of_mps_holds_up_the_others_by_the_fault_alone, setup,
 	end(server);
 }
 
-TEST_WITH(a_server_that_died_early_fails_its_clients, setup, teardown)
+BENCH_TEST(a_server_that_died_early_fails_its_clients)
 {
-	struct bench *t = *state;
 	pid_t server = process();
 	struct vgpu_client *client = join(t->a100, getpid(), server, 50),
 			   *alone = join(t->t4, getpid(), 0, 100);
@@ -461,9 +448,8 @@ TEST_WITH(a_server_that_died_early_fails_its_clients, setup, teardown)
 	vgpu_keeper_finish(&k);
 }
 
-TEST_WITH(contexts_of_ended_processes_close_and_a_dead_server_fails_its_clients, setup, teardown)
+BENCH_TEST(contexts_of_ended_processes_close_and_a_dead_server_fails_its_clients)
 {
-	struct bench *t = *state;
 	pid_t server = process(), other = process();
 	struct vgpu_client *client = join(t->a100, getpid(), server, 50),
 			   *second = join(t->a100, other, server, 50);
@@ -488,9 +474,8 @@ static void spin(struct lab_gpu *b, struct vgpu_client *c, double us)
 		lab_gpu_launch(b, c, &(struct vgpu_launch){ .workload = VGPU_SPIN, .left = us }));
 }
 
-TEST_WITH(a_spin_takes_the_same_time_at_any_clock, setup, teardown)
+BENCH_TEST(a_spin_takes_the_same_time_at_any_clock)
 {
-	struct bench *t = *state;
 	struct vgpu_client *c = join(t->a100, ME, 0, 100);
 	double energy, busy_w, slow_w;
 
@@ -520,9 +505,8 @@ static double account_of(const struct lab_gpu *b, pid_t pid)
 
 /* One alone for a second, two in turns for two seconds, the first again; clients of a server share
  * a turn. */
-TEST_WITH(gpu_time_is_counted_per_process_and_kept_after_its_end, setup, teardown)
+BENCH_TEST(gpu_time_is_counted_per_process_and_kept_after_its_end)
 {
-	struct bench *t = *state;
 	struct vgpu_client *a = join(t->t4, ME, 0, 100), *b;
 
 	spin(t->t4, a, 10e6);
