@@ -166,6 +166,7 @@ struct lab_gpu {
 	/* The present. */
 	double now_s; /* virtual time up to which the GPU has advanced */
 	bool stale;   /* rates and power must be computed again */
+	bool held_up; /* clients do nothing because one of them stands still */
 	double power_w;
 	double clock_mhz;
 	double busy, memory, sm, occupancy, dram, tensor, fp32; /* parts in use now */

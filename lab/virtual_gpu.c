@@ -191,10 +191,15 @@ static void gpu_refresh(struct vgpu_lab *lab, struct lab_gpu *b)
 				     .workloads = lab->workloads,
 				     .n_workloads = lab->n_workloads };
 	struct group groups[VGPU_MAX_CLIENTS];
-	size_t n = form_groups(lab, b, groups);
+	const size_t all = form_groups(lab, b, groups);
+	size_t n = all;
 
 	if (lab_gpu_has_fault(b, VGPU_FAULT_STALL))
 		n = leave_stalled(groups, n);
+	/* They wait for the end of launches that had none. */
+	if (b->held_up && n == all)
+		vgpu_wake(b);
+	b->held_up = n < all;
 	b->stale = false;
 	b->power_w = b->clock_mhz = b->busy = b->memory = 0;
 	b->sm = b->occupancy = b->dram = b->tensor = b->fp32 = 0;

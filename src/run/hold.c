@@ -4,6 +4,7 @@
 #include "run/hold.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,9 @@
 #define DRAIN_US      1000000  /* from this time on: until then work ends that began before */
 #define WATCH_LOOK_US 250000   /* between two looks at the activity of the GPU */
 #define EXPECTED      5        /* where so many events are expected in a watch, none is a stall */
+#define QUIET_S       3        /* without an event, and so for more than chance: it paused before */
+#define CONFIRM_S     5        /* in which one that stalled works again, once the other goes on; */
+#define CONFIRM_MAX_S 10       /* longer, for two of its events, but not longer than this */
 #define START_US      30000000 /* a job that shows no work has started by then */
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -40,16 +44,19 @@ static double events_per_s(const struct run_task *t, const struct run_count *c)
 }
 
 /* What was held before and is still watched is watched on. */
-static void watch_begin(struct run_gpu *g, int64_t now)
+static void watch_begin(struct run_gpu *g, int64_t begun_us, int64_t now)
 {
 	struct run_watch *w = &g->watch;
 
-	if (!w->until_us)
+	if (!w->until_us) {
 		w->from_us = now;
+		w->begun_us = begun_us;
+	}
 	w->until_us = g->n_running ? now + WATCH_US : 0;
 	w->look_us = now + DRAIN_US;
 	w->n = 0;
 	w->has_activity = w->active = false;
+	w->stalled = NULL;
 }
 
 static void watch_count(const struct run_holder *h, struct run_gpu *g, int64_t now)
@@ -64,14 +71,17 @@ static void watch_count(const struct run_holder *h, struct run_gpu *g, int64_t n
 		w->v[i].task = t;
 		w->v[i].from = run_count_of(t, now);
 		w->v[i].before_per_s = events_per_s(t, &w->v[i].from);
+		w->v[i].quiet_s = t->progress.known
+					  ? fmax((double)(w->begun_us - t->progress_us), 0) * 1e-6
+					  : 0;
 		w->v[i].at_work = w->v[i].from.n || task_ran_us(t, now) > START_US;
 	}
 }
 
-/* @return the first co-runner that stalls, of those that still run; NULL: none does */
-static const struct run_task *watch_end(const struct run_gpu *g, int64_t now)
+/* The first co-runner that seems to stall, of those that still run; none: NULL */
+static void watch_end(struct run_gpu *g, int64_t now)
 {
-	const struct run_watch *w = &g->watch;
+	struct run_watch *w = &g->watch;
 
 	for (uint32_t i = 0; i < w->n; i++)
 		for (uint32_t k = 0; k < g->n_running; k++) {
@@ -86,10 +96,15 @@ static const struct run_task *watch_end(const struct run_gpu *g, int64_t now)
 				.active = w->active,
 			};
 
-			if (t == w->v[i].task && run_has_stalled(&seen))
-				return t;
+			if (w->stalled || t != w->v[i].task || !run_has_stalled(&seen))
+				continue;
+			w->stalled = t;
+			w->stalled_before = w->v[i].quiet_s >= QUIET_S &&
+					    seen.before_per_s * w->v[i].quiet_s >= EXPECTED;
+			w->stalled_at = to;
+			w->confirm_us = (int64_t)(1e6 * fmin(fmax(CONFIRM_S, 2 / seen.before_per_s),
+							     CONFIRM_MAX_S));
 		}
-	return NULL;
 }
 
 static bool read_activity(const struct run_holder *h, const struct run_gpu *g, bool *active)
@@ -161,6 +176,7 @@ int run_hold(struct run_holder *h, struct run_task *t, const char *why, struct h
 /* The journal first, then the GPU's account, then the act. */
 static void hold_now(struct run_holder *h, struct run_task *t)
 {
+	const int64_t begun_us = run_now_us(h->log->clock); /* to stop one takes time */
 	struct run_gpu *g = t->gpu;
 	struct hes_err err;
 	int64_t now;
@@ -185,7 +201,7 @@ static void hold_now(struct run_holder *h, struct run_task *t)
 	g->n_held++;
 	run_observe_disturb(t);
 	run_segment_begin(h->meter, g);
-	watch_begin(g, now);
+	watch_begin(g, begun_us, now);
 }
 
 /* Times of the task go on from where they were. */
@@ -239,8 +255,9 @@ void run_release_all(struct run_holder *h, struct run_gpu *g, const char *why)
 
 int64_t run_hold_next_us(const struct run_gpu *g)
 {
-	int64_t next =
-		g->watch.until_us ? sooner(g->watch.look_us, g->watch.until_us) : RUN_NEVER_US;
+	int64_t next = g->watch.until_us  ? sooner(g->watch.look_us, g->watch.until_us)
+		       : g->watch.stalled ? g->watch.look_us
+					  : RUN_NEVER_US;
 
 	for (uint32_t i = 0; i < g->n_running; i++)
 		if (g->running[i]->hold.wanted_us)
@@ -274,10 +291,49 @@ static void never_hold(struct run_holder *h, struct run_task *t, const struct ru
 			 stalled->job->id, t->job->id, t->job->workload);
 }
 
+static bool task_runs_on(const struct run_gpu *g, const struct run_task *t)
+{
+	for (uint32_t i = 0; i < g->n_running; i++)
+		if (g->running[i] == t)
+			return true;
+	return false;
+}
+
+/* Whether one that seemed to stall works again, now that the others go on. */
+static void confirm_look(struct run_holder *h, struct run_gpu *g, int64_t now)
+{
+	struct run_watch *w = &g->watch;
+	struct run_count to;
+	bool runs = task_runs_on(g, w->stalled), again = false, active;
+
+	for (uint32_t i = 0; i < g->n_running; i++)
+		run_look(h->meter, g->running[i]);
+	if (runs) {
+		to = run_count_of(w->stalled, now);
+		again = to.source != w->stalled_at.source || to.n != w->stalled_at.n ||
+			(to.source == RUN_COUNT_NONE && read_activity(h, g, &active) && active);
+	}
+	w->look_us = now + WATCH_LOOK_US;
+	if (runs && !again && now < w->confirm_us)
+		return;
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		struct run_task *t = g->running[i];
+
+		if (t->hold.suspected && again && !w->stalled_before)
+			never_hold(h, t, w->stalled);
+		t->hold.suspected = false;
+	}
+	if (runs && (!again || w->stalled_before))
+		run_tell(h->log,
+			 "job %s paused while a co-runner was held, and before or after it: no "
+			 "stall",
+			 w->stalled->job->id);
+	w->stalled = NULL;
+}
+
 static void watch_look(struct run_holder *h, struct run_gpu *g, int64_t now)
 {
 	struct run_watch *w = &g->watch;
-	const struct run_task *stalled;
 	bool active = false;
 
 	if (now >= w->look_us) {
@@ -291,16 +347,17 @@ static void watch_look(struct run_holder *h, struct run_gpu *g, int64_t now)
 		return;
 	for (uint32_t i = 0; i < g->n_running; i++)
 		run_look(h->meter, g->running[i]);
-	stalled = watch_end(g, now);
-	for (uint32_t i = g->n_running; stalled && i < run_gpu_started(g); i++) {
+	watch_end(g, now);
+	for (uint32_t i = g->n_running; w->stalled && i < run_gpu_started(g); i++) {
 		struct run_task *t = g->running[i];
 
 		if (t->hold.since_us < w->from_us)
 			continue;
-		never_hold(h, t, stalled);
+		t->hold.suspected = true;
 		run_release(h, t, "its co-runners stall");
 		i = g->n_running - 1; /* the others have moved */
 	}
+	w->confirm_us += run_now_us(h->log->clock);
 	w->until_us = 0;
 }
 
@@ -327,6 +384,8 @@ void run_hold_look(struct run_holder *h, struct run_gpu *g, int64_t now)
 	}
 	if (g->watch.until_us)
 		watch_look(h, g, now);
+	else if (g->watch.stalled)
+		confirm_look(h, g, now);
 	if (!g->n_running && g->n_held)
 		release_first(h, g);
 }

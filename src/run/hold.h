@@ -4,7 +4,8 @@
  * A held task stands still (hes_guard_stop()) and keeps memory and share. Held time counts for no
  * duration, limit, deadline, point, sample or planned end. A request waits a moment for a progress
  * line, or for a GPU without work. Then the co-runners are watched: if they stall, the task goes
- * on, and its workload is never held again. If all tasks of a GPU are held, the first one goes on.
+ * on. If they work again at once, its workload is never held again; else they paused by themselves,
+ * as for a checkpoint. If all tasks of a GPU are held, the first one goes on.
  */
 #ifndef HES_RUN_HOLD_H
 #define HES_RUN_HOLD_H

@@ -88,15 +88,21 @@ struct run_trial {
 /* hold.c: the jobs that ran on when others were held. */
 struct run_watch {
 	int64_t from_us, until_us; /* until_us 0: nothing is watched */
-	int64_t look_us;
+	int64_t look_us, begun_us; /* when the first was being stopped */
 	bool has_activity, active; /* of the GPU: whether it was read, and ever seen at work */
 	uint32_t n;
 	struct {
 		const struct run_task *task;
 		struct run_count from;
 		double before_per_s; /* its progress lines or launches a second; 0: not known */
+		double quiet_s;      /* without one when the other was held; 0: not known */
 		bool at_work;
 	} v[HES_MAX_SHARING];
+	/* One that seems to stall: whether it works again when the others go on. */
+	const struct run_task *stalled; /* NULL: none */
+	struct run_count stalled_at;
+	bool stalled_before; /* it had paused when the other was held */
+	int64_t confirm_us;  /* until then */
 };
 
 enum run_set_state {

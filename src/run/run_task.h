@@ -78,6 +78,7 @@ struct run_hold {
 	int64_t look_us;        /* when to look for a good moment */
 	int64_t since_us;       /* valid while it is held */
 	int64_t before_us;      /* how long, in holds that are over */
+	bool suspected;         /* a co-runner seemed to stall in the last one */
 	char why[RUN_HOLD_WHY]; /* a clause */
 };
 

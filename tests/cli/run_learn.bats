@@ -188,6 +188,7 @@ act_s() {
 	# It alone tells the next run, in which one job waits, and has the whole GPU. Without it the
 	# next one finds it again. The other job stalls then.
 	sqlite3 store.db "DELETE FROM samples WHERE co_runners <> ''"
+	export last=$(sqlite3 store.db 'SELECT max(id) FROM origins')
 	cat >script <<-'END'
 		heshare run pair.csv --restart >out 2>&1 & run=$!
 		until [ "$(sqlite3 -cmd '.timeout 5000' store.db "SELECT count(*) FROM acts WHERE run_id = 3 AND what LIKE 'start attempt 1 %'")" = 1 ]; do
@@ -196,7 +197,8 @@ act_s() {
 		done
 		kill $run
 		wait
-		sqlite3 -cmd '.timeout 5000' store.db 'DELETE FROM co_run_sets'
+		# As before it, so that the next plan is a pair.
+		sqlite3 -cmd '.timeout 5000' store.db "PRAGMA foreign_keys = ON; DELETE FROM origins WHERE id > $last; DELETE FROM co_run_sets"
 		vgpu-fault 0:stall
 		heshare run pair.csv --restart --json >out & run=$!
 		until [ "$(sqlite3 -cmd '.timeout 5000' store.db 'SELECT count(*) FROM never_held')" = 1 ]; do
@@ -218,7 +220,8 @@ act_s() {
 		kill $run
 		wait
 	END
-	SPEED=20 FAULT=0:interference=x4 run -0 --separate-stderr lab bash script
+	# More of it, so that the verdict is sure at any clock.
+	SPEED=10 FAULT=0:interference=x8 run -0 --separate-stderr lab bash script
 	[[ "$output" == *"stalled while job "*" was held, which goes on: jobs of workload net"[ab]" are not held again"* ]]
 	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE run_id = 4 AND what = 'let the job go on: its co-runners stall'")" = 1 ]
 	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE run_id = 4 AND what LIKE 'hold the job: %'")" = 1 ]

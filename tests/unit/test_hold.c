@@ -324,9 +324,13 @@ TEST(a_workload_whose_hold_stalls_others_goes_on_and_is_not_held_again)
 	acts[0] = '\0';
 	look(&b, 15 * S);
 	assert_int_equal(task_state(b.t[0]), TASK_RUNNING);
-	assert_string_equal(acts,
-			    "learnt: job b stalled while job a was held, which goes on: jobs "
-			    "of workload wa are not held again, act a, account, go a, segment");
+	assert_string_equal(acts, "act a, account, go a, segment");
+	acts[0] = '\0';
+	lines[1]++;
+	assert_true(run_hold_next_us(&b.gpu) < 16 * S);
+	look(&b, 15 * S + S / 2);
+	assert_string_equal(acts, "learnt: job b stalled while job a was held, which goes on: jobs "
+				  "of workload wa are not held again");
 	assert_int_equal(hes_journal_may_hold(b.log.journal, "wa", &may, NULL), 0);
 	assert_false(may);
 	assert_int_equal(run_hold(&b.holder, b.t[0], "a test", NULL), -EPERM);
@@ -337,6 +341,33 @@ TEST(a_workload_whose_hold_stalls_others_goes_on_and_is_not_held_again)
 	assert_int_equal(hes_journal_never_hold(b.log.journal, 7, "wb", NULL), 0);
 	assert_int_equal(run_hold(&b.holder, b.t[1], "a test", NULL), -EPERM);
 	unmake(&b);
+}
+
+/* It is silent after the hold, too, or was before it. */
+TEST(a_co_runner_that_writes_a_checkpoint_is_no_stall)
+{
+	struct bench b;
+
+	for (int before = 0; before < 2; before++) {
+		make(&b);
+		lines[1] = 20;
+		now_us = before ? 5 * S : 10 * S;
+		run_look(NULL, b.t[1]);
+		now_us = 10 * S;
+		hold_at_once(&b, b.t[0]);
+		gpu_active = false;
+		for (int64_t at = 10 * S; at <= 15 * S; at += S / 4)
+			look(&b, at);
+		assert_int_equal(task_state(b.t[0]), TASK_RUNNING);
+		if (!before)
+			look(&b, 20 * S);
+		lines[1]++;
+		look(&b, before ? 16 * S : 21 * S);
+		assert_null(strstr(acts, "learnt"));
+		assert_non_null(strstr(acts, "job b paused"));
+		assert_int_equal(run_hold(&b.holder, b.t[0], "a test", NULL), 0);
+		unmake(&b);
+	}
 }
 
 TEST(a_co_runner_that_goes_on_or_ends_or_may_go_on_is_no_stall)
