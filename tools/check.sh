@@ -67,7 +67,7 @@ fi
 
 # Compilers take much of the time: they leave out what only a debugger reads, and optimise less
 # where that changes no result.
-sanitizers=(-Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true -Dpapers=true
+sanitizers=("-Db_sanitize=address,undefined" -Db_lundef=false -Dfuzz=true -Dpapers=true
 	-Doptimization=1 -Ddebug=false -Dc_args=-g1)
 if [ "${1:-}" = --sanitized ]; then
 	compile build-sanitized clang "${sanitizers[@]}"

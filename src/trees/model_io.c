@@ -42,9 +42,12 @@ static void io_bytes(struct model_io *io, void *bytes, size_t n)
 		size_t room = 2 * (io->room + n);
 		unsigned char *v = realloc(io->v, room);
 
-		io->rc = v ? 0 : -ENOMEM;
-		io->v = v ? v : io->v;
-		io->room = v ? room : io->room;
+		if (!v) {
+			io->rc = -ENOMEM;
+			return;
+		}
+		io->v = v;
+		io->room = room;
 	}
 	if (io->rc)
 		return;

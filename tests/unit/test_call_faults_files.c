@@ -62,7 +62,7 @@ static void make_plan(void)
 		const struct hes_batch b = { .clock_mhz = 1590,
 					     .n = 1,
 					     .jobs = { { i, 40, i * 10, i * 10 + 10,
-							 HES_OUTSIDE_CLOCK, 0, 0, 0 } },
+							 HES_OUTSIDE_CLOCK, 0, 0, 0, 0, 0 } },
 					     .start_us = i * 10,
 					     .end_us = i * 10 + 10,
 					     .energy_mj = 1234567 + i };

@@ -113,8 +113,8 @@ static const struct opt profile_opts[] = {
 	  .max = 50, .with = "modelled",
 	  .help = "with --modelled: variation of a measurement from run to run, %" },
 	{ .name = "physics", .with = "modelled", .kind = OPT_FILE, AT(q.physics), .arg = "FILE",
-	  .help = "with --modelled: parameters of the GPU model, or " APP_SECOND_PHYSICS " for other "
-		  "equations" },
+	  .help = "with --modelled: parameters of the GPU model, or " APP_SECOND_PHYSICS
+		  " for other equations" },
 	{ 0 }
 };
 /* clang-format on */
