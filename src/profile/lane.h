@@ -64,8 +64,8 @@ struct lane {
 	bool was_stopped; /* it was stopped, and went on */
 	bool warm;        /* it has been measured */
 	bool sought;      /* its first use of the GPU, also after its first progress */
-	bool broken; /* its command cannot be run, fails at once or prints no progress: no other
-			run will help */
+	bool broken; /* its command cannot be run, or prints no progress: no other run will help
+		      */
 	int failed;  /* -errno of a start ahead, for the reason @why */
 	struct hes_err why;
 	/* The window: sums between its marks. */

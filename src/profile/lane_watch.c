@@ -76,10 +76,8 @@ static int session_look(struct session *s, double until_s, struct hes_err *err)
 	session_note_look(s, now_s);
 	if (rc)
 		return hes_fail(err, rc, "poll: %s", strerror(-rc));
-	for (size_t i = 0; i < s->n && !rc; i++) {
+	for (size_t i = 0; i < s->n && !rc; i++)
 		rc = lane_look(s->lanes[i], now_s, err);
-		s->lanes[i]->broken |= rc == -ECHILD && never_worked(s, s->lanes[i]);
-	}
 	if (!rc)
 		pool_look(s);
 	return rc ? rc : profiling_stopped(s->all);
