@@ -211,7 +211,7 @@ static int draw_types(const struct hes_model *m, const struct partition_name *jo
 	return rc;
 }
 
-/* Of a name that nobody knows: names may have slashes, too. */
+/* Of an unknown name: names may have slashes, too. */
 static const char *batch_hint(const char *name, char out[128])
 {
 	const char *slash = strrchr(name, '/');

@@ -257,7 +257,7 @@ struct import {
 	struct hes_store *store;
 };
 
-/* Rows of a type that nobody knows could never be trained on. */
+/* Rows of an unknown type could never be trained on. */
 static int import_check_types(const struct import *im, const char *path, const struct app_rows *r,
 			      struct hes_err *err)
 {

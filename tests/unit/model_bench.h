@@ -11,7 +11,7 @@
 static struct hes_model *model;
 static struct hes_catalogue types;
 
-/* With parameters of the types that nobody measured. */
+/* With parameters of types without measurements. */
 static inline int load(void **state)
 {
 	struct hes_err err;

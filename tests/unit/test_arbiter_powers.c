@@ -257,7 +257,7 @@ TEST(a_new_process_with_the_pid_of_a_tenant_that_is_gone_is_not_held)
 
 /* A newcomer has no long turn that would measure nothing, and is measured once the process has
  * gone. */
-TEST(nobody_is_measured_while_a_process_is_not_held)
+TEST(no_tenant_is_measured_while_a_process_is_not_held)
 {
 	struct arbiter_process outside = { .id = { 1, 1 } };
 	struct arbiter_config c = bench_config();

@@ -326,7 +326,7 @@ BENCH_TEST(a_deadline_that_can_be_met_is_met_by_every_member)
 
 /* What breaks constraints least is all that is kept, so that one such deadline once cost the other
  * jobs a fifth of both objectives. */
-BENCH_TEST(a_deadline_that_no_plan_can_meet_costs_nobody_anything)
+BENCH_TEST(a_deadline_that_no_plan_can_meet_costs_no_other_job)
 {
 	struct hes_joint *without, *with;
 
