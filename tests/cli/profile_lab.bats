@@ -119,7 +119,7 @@ rows() {
 	# A comparison of policies has it, too; with several sets of jobs each session counts once.
 	for sets in jobs.csv 'jobs.csv jobs.csv'; do
 		run -0 --separate-stderr heshare simulate $sets --policy static,exclusive --store s.db
-		[[ "$output" =~ "profiling, once, in none of the rows: "[0-9.]+" kJ in "[0-9]+" min "[0-9]+" s of GPU time" ]]
+		[[ "$output" =~ "profiling, once, in none of the rows: "[0-9.]+" kJ in "[0-9]+" min "([0-9]+" s ")?"of GPU time" ]]
 		heshare simulate $sets --policy static,exclusive --store s.db --json |
 			jq -e --argjson j "$(rows "SELECT sum(energy_j) FROM origins")" '(.comparison // .).profiling |
 			.sessions == 2 and .not_measured == 0 and .gpu_s > 0 and (.energy_j / $j - 1 | fabs) < 1e-6'

@@ -102,7 +102,7 @@ lab() { # SPEED COMMAND...
 		vgpu-fault 0:energy=frozen 1:energy=reset; wait $!'
 	[ "$status" -eq 0 ]
 	jq -c '.left_out, (.gpus[] | [.busy_energy_j, .planned_busy_energy_j, .busy_s, .planned_busy_s])' report.json
-	jq -e '.left_out == ["the energy counter while it stood still", "the energy counter where it went back"]' report.json
+	jq -e '.left_out[:2] == ["the energy counter while it stood still", "the energy counter where it went back"]' report.json
 	# As power: jobs also take the time that their processes need to start.
 	jq -e '.gpus | all(.busy_energy_j / .planned_busy_energy_j / .busy_s * .planned_busy_s - 1 | fabs < 0.15)' report.json
 }

@@ -13,7 +13,7 @@
 
 static char file[] = "/tmp/hes-workloads-XXXXXX";
 
-/* Without the types that nobody measured. */
+/* Without types that were not measured. */
 static int set_up(void **state)
 {
 	struct hes_err err;
