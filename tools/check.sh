@@ -18,7 +18,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-abort_on_error=0:allocator_may_return_null=1
 export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/leaks.txt:use_tls=0:print_suppressions=0}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 # Many tests wait, for GPUs of the lab or for what they started.
-export MESON_TESTTHREADS=${MESON_TESTTHREADS:-$(($(nproc) + 2))}
+export MESON_TESTTHREADS=${MESON_TESTTHREADS:-$(($(nproc) + 3))}
 builds=()
 failed=0
 
