@@ -47,7 +47,7 @@ lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 20
 	@tools/deps.sh build check
 	@HES_LAB=$(abspath $(BUILD))/lab/lab lab/demo
 
-test: ## the tests of one compiler that a change breaks most often: 2 to 3 minutes on two cores after make
+test: ## the tests of one compiler that a change breaks most often: two minutes on two cores after make
 	$(STEP)packages.log "Debian packages" tools/deps.sh build demo check
 	$(STEP)build.log "building heshare, the lab and the tests" $(MAKE) --no-print-directory all
 	@tools/check.sh --quick $(BUILD)
