@@ -99,7 +99,8 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 tsan: ## tests of code with threads under ThreadSanitizer; the list is in tests/meson.build, and in that of papers/fairness/scheduler
 	@tools/deps.sh build check
 	@test -f build-tsan/build.ninja || CC=clang meson setup build-tsan -Dpapers=true -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
-	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 meson test -C build-tsan --suite threads --print-errorlogs
+	@ninja -C build-tsan --quiet
+	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 meson test -C build-tsan --no-rebuild --suite threads --print-errorlogs
 
 mutants: ## change planning, physics, attribution and launch in small ways, see whether tests notice: a known list, then 30 of SEED (1)
 	@tools/deps.sh build check
