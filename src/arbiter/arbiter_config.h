@@ -21,6 +21,22 @@
 #define SECOND UINT64_C(1000000000)
 #define NONE   UINT32_MAX
 
+static inline uint64_t lesser_ns(uint64_t x, uint64_t y)
+{
+	return x < y ? x : y;
+}
+
+static inline uint64_t greater_ns(uint64_t x, uint64_t y)
+{
+	return x > y ? x : y;
+}
+
+/** @return x - y; 0 where y is greater */
+static inline uint64_t beyond_ns(uint64_t x, uint64_t y)
+{
+	return x > y ? x - y : 0;
+}
+
 struct arbiter_gpu_config {
 	uint8_t uuid[16];
 	char name[FAIR_NAME_MAX];

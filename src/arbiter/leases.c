@@ -76,28 +76,23 @@ static void lease_send(struct gpu *g, uint32_t id, enum fair_message_type type, 
  * clock */
 static uint64_t charge_least(uint64_t held)
 {
-	uint64_t slack = held / SLACK_PART;
-
-	return held - (slack < SLACK_NS ? slack : SLACK_NS);
+	return held - lesser_ns(held / SLACK_PART, SLACK_NS);
 }
 
 /* @return how much of @used is lent: of a long turn, or of one whose slice has become shorter, what
  * is beyond the slice */
 static uint64_t lease_lent(const struct gpu *g, uint64_t used)
 {
-	const uint64_t slice_ns = tenant_slice_ns(g->tenants, lease_tenant(g)),
-		       turn = used < g->lease.slice_ns ? used : g->lease.slice_ns;
-
-	return turn > slice_ns ? turn - slice_ns : 0;
+	return beyond_ns(lesser_ns(used, g->lease.slice_ns),
+			 tenant_slice_ns(g->tenants, lease_tenant(g)));
 }
 
-/* @return what is paid back by @used of a short turn, minus earlier charges: it counts as a part of
- * a whole turn */
-static uint64_t lease_pays(const struct lease *l, uint64_t used)
+/* @return what is paid back by @used of a short turn, minus earlier charges */
+static uint64_t lease_pays(const struct lease *l, struct tenant *t, uint64_t used)
 {
-	const uint64_t turn = used < l->slice_ns ? used : l->slice_ns;
+	const uint64_t turn = beyond_ns(lesser_ns(used, l->slice_ns), l->accounted_ns);
 
-	return l->is_short && turn > l->accounted_ns ? loan_paid_ns(turn - l->accounted_ns) : 0;
+	return l->is_short ? loan_pay(t, turn) : 0;
 }
 
 /* Charge @used of the lease, minus earlier charges. */
@@ -110,16 +105,16 @@ static void lease_charge(struct gpu *g, uint64_t used, uint64_t now)
 
 	if (used <= l->accounted_ns)
 		return;
-	more = used - l->accounted_ns;
-	more = more < HES_FAIR_MAX_NS ? more : HES_FAIR_MAX_NS;
-	lent = lease_lent(g, l->accounted_ns + more);
-	lent = lent > l->lent_ns ? lent - l->lent_ns : 0;
-	lent = lent < more ? lent : more;
+	more = lesser_ns(used - l->accounted_ns, HES_FAIR_MAX_NS);
+	lent = lesser_ns(beyond_ns(lease_lent(g, used), l->lent_ns), more);
 	joules = power_watts(&t->power) * (double)more * 1e-9;
-	hes_fair_queue_charge(gpu_queue(g), t->queue, more - lent + lease_pays(l, used), joules,
+	hes_fair_queue_charge(gpu_queue(g), t->queue, more - lent + lease_pays(l, t, used), joules,
 			      NULL);
 	l->accounted_ns = used;
 	l->lent_ns += lent;
+	/* No other tenant waits. */
+	if (!l->slice_ns)
+		t->loan_ns = beyond_ns(t->loan_ns, more);
 	g->used_ns += more;
 	sums_add(&t->sums, more, joules, tenant_part(g->tenants, t), now);
 }
@@ -148,8 +143,7 @@ static void lease_end(struct gpu *g, uint64_t used, enum fair_tenant_state state
 	struct reading r;
 
 	lease_charge(g, used, now);
-	if (l->lent_ns)
-		loan_give(&g->long_turns, t, l->lent_ns, now);
+	t->loan_ns += l->lent_ns;
 	if (readings_end(&g->readings, &r))
 		lease_measured(g, &r, now);
 	if (!l->measured)
@@ -214,9 +208,8 @@ void lease_release(struct gpu *g, uint32_t id, const struct fair_release *r, uin
 	}
 	if (g->lease.number != r->lease || g->lease.connection != id)
 		return;
-	used = r->gpu_ns && r->gpu_ns < held ? r->gpu_ns : held;
-	used = used > charge_least(held) ? used : charge_least(held);
-	lease_end(g, used, FAIR_WAITING, now);
+	used = r->gpu_ns ? lesser_ns(r->gpu_ns, held) : held;
+	lease_end(g, greater_ns(used, charge_least(held)), FAIR_WAITING, now);
 	if (!r->more)
 		lease_rest(g, id, now);
 }
@@ -229,7 +222,7 @@ static void lease_lose(struct gpu *g, uint64_t now)
 	connection_say(g->connections, ARBITER_LOST_LEASE, id, NULL);
 	t->lost++;
 	lease_end(g, now - g->lease.granted_ns, FAIR_WAITING, now);
-	loan_end(&g->long_turns, t, now);
+	loan_end(&g->long_turns, t);
 	lease_rest(g, id, now);
 	connection_turn(g, id, FAIR_LOST, now);
 	gpu_has_outside(g, now);
@@ -244,7 +237,7 @@ void lease_close(struct gpu *g, uint32_t id, uint64_t now)
 		lease_end(g, now - g->lease.granted_ns, FAIR_WAITING, now);
 	lease_rest(g, id, now);
 	if (connection_tenant(g, id)->n == 1)
-		loan_end(&g->long_turns, connection_tenant(g, id), now);
+		loan_end(&g->long_turns, connection_tenant(g, id));
 }
 
 /* --- the end of a lease --- */
@@ -362,7 +355,7 @@ static void lease_length(struct gpu *g, struct tenant *t, uint64_t slice_ns, boo
 {
 	struct lease *l = &g->lease;
 
-	l->slice_ns = loan_turn_ns(t, slice_ns, now);
+	l->slice_ns = loan_turn_ns(t, slice_ns);
 	l->is_short = l->slice_ns < slice_ns;
 	if (!l->is_short && measure)
 		l->slice_ns = long_turn_ns(&g->long_turns, t, slice_ns, now);
@@ -437,11 +430,6 @@ void gpu_schedule(struct gpu *g, uint64_t now)
 	} while (g->lease.number != lease);
 }
 
-static uint64_t earlier(uint64_t x, uint64_t y)
-{
-	return x < y ? x : y;
-}
-
 static uint64_t lease_deadline(const struct gpu *g)
 {
 	const struct lease *l = &g->lease;
@@ -453,17 +441,17 @@ static uint64_t lease_deadline(const struct gpu *g)
 	if (over == ARBITER_NEVER)
 		return next_read_ns;
 	if (!l->slice_ns && !l->stopped_ns)
-		return earlier(over, next_read_ns);
+		return lesser_ns(over, next_read_ns);
 	if (!l->prepared)
-		return earlier(over - earlier(over, PREPARE_NS), next_read_ns);
+		return lesser_ns(over - lesser_ns(over, PREPARE_NS), next_read_ns);
 	if (g->connections->v[l->connection].state == FAIR_RUNNING)
-		return earlier(over, next_read_ns);
-	return earlier(over + g->c->patience_ns, next_read_ns);
+		return lesser_ns(over, next_read_ns);
+	return lesser_ns(over + g->c->patience_ns, next_read_ns);
 }
 
 uint64_t gpu_deadline(const struct gpu *g)
 {
-	return earlier(lease_deadline(g), g->clock.tag ? g->clock.deadline_ns : ARBITER_NEVER);
+	return lesser_ns(lease_deadline(g), g->clock.tag ? g->clock.deadline_ns : ARBITER_NEVER);
 }
 
 /* --- events of the GPU --- */
@@ -506,7 +494,7 @@ void gpu_processes(struct gpu *g, const struct arbiter_process *v, size_t n, uin
 	gpu_has_outside(g, now);
 	outside_look(&g->outside, g->connections, g->index, v, n);
 	if (gpu_has_outside(g, now))
-		g->long_turns.vain_ns = 0;
+		g->long_turns.no_room_since_ns = 0;
 }
 
 void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_t now)

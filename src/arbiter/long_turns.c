@@ -19,9 +19,7 @@ static uint64_t longest_ns(const struct long_turns *lt)
 /* @return how long a tenant may wait because another one is measured */
 static uint64_t bound_ns(const struct long_turns *lt)
 {
-	const uint64_t two = 2 * interval_ns(lt);
-
-	return two > longest_ns(lt) ? two : longest_ns(lt);
+	return greater_ns(2 * interval_ns(lt), longest_ns(lt));
 }
 
 static bool tenant_waits(const struct long_turns *lt, const struct tenant *t)
@@ -56,22 +54,22 @@ static uint64_t line_wait(const struct long_turns *lt, uint64_t now)
 	uint64_t ahead_ns = 0, longest = interval_ns(lt);
 
 	for (const struct tenant *t = line_next(lt, NULL, now); t; t = line_next(lt, t, now)) {
-		const uint64_t wait = now - t->waits_ns + ahead_ns;
-
-		longest = wait > longest ? wait : longest;
+		longest = greater_ns(longest, now - t->waits_ns + ahead_ns);
 		ahead_ns += tenant_slice_ns(lt->tenants, t);
 	}
 	return longest;
 }
 
-/* @return whether others that wait, and are to be measured, had fewer long turns */
+/* @return whether one of the others that wait has a loan, or is to be measured and had fewer long
+ * turns */
 static bool others_come_first(const struct long_turns *lt, const struct tenant *t)
 {
 	const struct tenants *ts = lt->tenants;
 
 	for (const struct tenant *o = ts->v; o < ts->v + ts->n; o++)
-		if (tenant_waits(lt, o) && o->leases && power_is_missing(&o->power) &&
-		    o->long_turns < t->long_turns)
+		if (tenant_waits(lt, o) &&
+		    (o->loan_ns ||
+		     (o->leases && power_is_missing(&o->power) && o->long_turns < t->long_turns)))
 			return true;
 	return false;
 }
@@ -81,21 +79,21 @@ uint64_t long_turn_ns(struct long_turns *lt, struct tenant *t, uint64_t slice_ns
 	const uint64_t least = readings_least_ns(lt->readings);
 	uint64_t before, ns;
 
-	if (!t->leases || now < lt->after_ns || others_come_first(lt, t))
+	if (!t->leases || now < lt->retry_ns || others_come_first(lt, t))
 		return slice_ns;
 	before = line_wait(lt, now) + interval_ns(lt) / DELAY_PART;
-	ns = bound_ns(lt) > before ? bound_ns(lt) - before : 0;
+	ns = beyond_ns(bound_ns(lt), before);
 	/* Rounds that never leave room would leave tenants unmeasured. */
-	if (ns < least && lt->vain_ns && now - lt->vain_ns > lt->c->profile_ns)
+	if (ns < least && lt->no_room_since_ns && now - lt->no_room_since_ns > lt->c->profile_ns)
 		ns = least;
-	ns = ns < longest_ns(lt) ? ns : longest_ns(lt);
+	ns = lesser_ns(ns, longest_ns(lt));
 	if (ns < least || ns <= slice_ns) {
-		lt->after_ns = now + interval_ns(lt);
-		lt->vain_ns = lt->vain_ns ? lt->vain_ns : now;
+		lt->retry_ns = now + interval_ns(lt);
+		lt->no_room_since_ns = lt->no_room_since_ns ? lt->no_room_since_ns : now;
 		return slice_ns;
 	}
 	t->long_turns++;
-	lt->vain_ns = 0;
+	lt->no_room_since_ns = 0;
 	lt->round_ns = now + ns;
 	return ns;
 }
@@ -110,40 +108,21 @@ uint32_t long_turn_next(struct long_turns *lt)
 	return NONE;
 }
 
-static uint64_t loan_left(const struct loan *o, uint64_t now)
+uint64_t loan_turn_ns(const struct tenant *t, uint64_t slice_ns)
 {
-	return now >= o->until_ns ? 0
-				  : (uint64_t)((double)o->ns * (double)(o->until_ns - now) /
-					       (double)(o->until_ns - o->from_ns));
+	return t->loan_ns ? slice_ns / SHORT_PART : slice_ns;
 }
 
-void loan_give(struct long_turns *lt, struct tenant *t, uint64_t ns, uint64_t now)
+uint64_t loan_pay(struct tenant *t, uint64_t ns)
 {
-	const uint64_t sum = ns + loan_left(&t->loan, now);
-	const double turns = (double)sum / (double)tenant_slice_ns(lt->tenants, t);
-	const double pays_ns = turns * (double)interval_ns(lt) * SHORT_PART / (SHORT_PART - 1.0);
+	const uint64_t pays = lesser_ns(ns * (SHORT_PART - 1), t->loan_ns);
 
-	t->loan = (struct loan){ sum, now, now + (uint64_t)pays_ns };
-	lt->after_ns = t->loan.until_ns > lt->after_ns ? t->loan.until_ns : lt->after_ns;
+	t->loan_ns -= pays;
+	return pays;
 }
 
-static void loan_charge(const struct long_turns *lt, const struct tenant *t, uint64_t ns)
+void loan_end(const struct long_turns *lt, struct tenant *t)
 {
-	hes_fair_queue_charge(lt->tenants->turns[lt->gpu].queue, t->queue, ns, 0, NULL);
-}
-
-uint64_t loan_turn_ns(const struct tenant *t, uint64_t slice_ns, uint64_t now)
-{
-	return now < t->loan.until_ns ? slice_ns / SHORT_PART : slice_ns;
-}
-
-uint64_t loan_paid_ns(uint64_t used_ns)
-{
-	return (SHORT_PART - 1) * used_ns;
-}
-
-void loan_end(const struct long_turns *lt, struct tenant *t, uint64_t now)
-{
-	loan_charge(lt, t, loan_left(&t->loan, now));
-	t->loan.until_ns = 0;
+	hes_fair_queue_charge(lt->tenants->turns[lt->gpu].queue, t->queue, t->loan_ns, 0, NULL);
+	t->loan_ns = 0;
 }

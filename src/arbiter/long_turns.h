@@ -7,9 +7,10 @@
  * their turns in the order in which they came; so a tenant's first turn is not long.
  *
  * The time beyond the slice is a loan; so is that of a turn whose slice became shorter, because
- * others came, while it lasted. Until it is paid back the tenant's turns are short, a part
- * of its slice, and its use of them is charged as if they were whole ones; no other tenant of the
- * GPU has a long turn meanwhile. So others lack no more than one loan at a time.
+ * others came, while it lasted. While it has a loan, a tenant's turns are short, a part of its
+ * slice, but charged as whole ones until the loan is paid; and no other tenant of the GPU has a
+ * long turn. So others lack no more than one loan at a time. A loan is forgotten as time passes in
+ * which no other tenant waits.
  */
 #ifndef HES_ARBITER_LONG_TURNS_H
 #define HES_ARBITER_LONG_TURNS_H
@@ -23,8 +24,8 @@ struct long_turns {
 	struct tenants *tenants;
 	const struct readings *readings;
 	uint32_t gpu;
-	uint64_t after_ns; /* until then no turn is long */
-	uint64_t vain_ns;  /* since when there was no room for one; 0: there was */
+	uint64_t retry_ns;         /* until then no turn is long */
+	uint64_t no_room_since_ns; /* since when there was no room for one; 0: there was */
 	uint64_t round_ns; /* start of the last one, while the round after it lasts; 0: it does not
 			    */
 };
@@ -35,13 +36,11 @@ uint64_t long_turn_ns(struct long_turns *lt, struct tenant *t, uint64_t slice_ns
 /** @return the tenant that is next in the round after a long turn; NONE: the queue says who is */
 uint32_t long_turn_next(struct long_turns *lt);
 
-/** A turn has ended, @ns beyond a slice. */
-void loan_give(struct long_turns *lt, struct tenant *t, uint64_t ns, uint64_t now);
-/** @return how long the tenant's turn may be: a part of its slice while it pays a loan back */
-uint64_t loan_turn_ns(const struct tenant *t, uint64_t slice_ns, uint64_t now);
-/** @return what is charged in addition for @used_ns of this short turn */
-uint64_t loan_paid_ns(uint64_t used_ns);
+/** @return how long the tenant's turn may be: a part of its slice while it has a loan */
+uint64_t loan_turn_ns(const struct tenant *t, uint64_t slice_ns);
+/** The tenant has used @ns of a short turn. @return what is charged in addition */
+uint64_t loan_pay(struct tenant *t, uint64_t ns);
 /** Charge what is left of a loan: the tenant leaves, or lost its lease. */
-void loan_end(const struct long_turns *lt, struct tenant *t, uint64_t now);
+void loan_end(const struct long_turns *lt, struct tenant *t);
 
 #endif

@@ -46,19 +46,14 @@ uint64_t readings_least_ns(const struct readings *r)
 	return 2 * r->refresh_ns + r->refresh_ns / 8;
 }
 
-static uint64_t later(uint64_t x, uint64_t y)
-{
-	return x > y ? x : y;
-}
-
 void readings_begin(struct readings *r, uint64_t lease, uint64_t slice_ns, bool closely,
 		    uint64_t now)
 {
 	const uint64_t most_ns = MEASURABLE * r->refresh_ns;
 
 	r->granted_ns = r->quiet_ns = now;
-	r->value_ns = closely ? r->refresh_ns : slice_ns ? most_ns : later(most_ns, LONG_NS);
-	r->every_ns = later(r->refresh_ns / (closely ? CLOSELY : ROUGHLY), QUICKEST);
+	r->value_ns = closely ? r->refresh_ns : slice_ns ? most_ns : greater_ns(most_ns, LONG_NS);
+	r->every_ns = greater_ns(r->refresh_ns / (closely ? CLOSELY : ROUGHLY), QUICKEST);
 	r->rests = !closely && !slice_ns;
 	r->begun = false;
 	r->from.ns = r->to.ns = 0;
@@ -75,7 +70,7 @@ void readings_go_on(struct readings *r, uint64_t now)
 
 static bool reading_of(struct readings *r, uint64_t least_ns, struct reading *out)
 {
-	const uint64_t ns = r->to.ns > r->from.ns ? r->to.ns - r->from.ns : 0;
+	const uint64_t ns = beyond_ns(r->to.ns, r->from.ns);
 
 	if (!r->from.ns || ns < least_ns || !(r->to.joules > r->from.joules))
 		return false;

@@ -18,12 +18,6 @@
 #include "arbiter/sums.h"
 #include "arbiter/users.h"
 
-/** Time that a tenant had beyond its slice, in a long turn. It is paid back by short turns. */
-struct loan {
-	uint64_t ns;
-	uint64_t from_ns, until_ns; /* when it was given, and when it is paid back */
-};
-
 struct tenant {
 	bool used;
 	char name[FAIR_NAME_MAX];
@@ -43,7 +37,7 @@ struct tenant {
 	uint32_t waiting;        /* of them, those that wait */
 	uint64_t waits_ns;       /* since when, where there are some */
 	uint32_t long_turns;     /* to be measured */
-	struct loan loan;        /* of its last long turn */
+	uint64_t loan_ns;        /* time beyond its slice that is not paid back */
 	uint64_t clock_retry_ns; /* its clock could not be set: tried again from then on */
 	uint64_t leases, lost;
 	enum fair_power_source source; /* of its last lease */
