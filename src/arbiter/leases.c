@@ -5,9 +5,10 @@
 
 /* What a tenant's own measure may leave out of a lease at most: in time, and as a part of it, so
  * that many short leases gain nothing. */
-#define SLACK_NS   MS
-#define SLACK_PART 20
-#define PREPARE_NS MS /* before the end of a slice */
+#define SLACK_NS     MS
+#define SLACK_PART   20
+#define PREPARE_NS   MS /* before the end of a slice */
+#define OVERRUN_PART 8  /* of the greatest overrun, that each lease takes away */
 
 void gpu_create(struct gpu *g, uint32_t index)
 {
@@ -155,6 +156,16 @@ static void lease_end(struct gpu *g, uint64_t used, enum fair_tenant_state state
 	*l = (struct lease){ .number = 0 };
 }
 
+/* A kernel is not interrupted: what comes next may be as late. */
+static void lease_overran(const struct gpu *g, uint64_t held)
+{
+	struct tenant *t = lease_tenant(g);
+
+	if (g->lease.slice_ns)
+		t->overrun_ns = greater_ns(t->overrun_ns - t->overrun_ns / OVERRUN_PART,
+					   beyond_ns(held, g->lease.slice_ns));
+}
+
 /* --- events of a connection --- */
 
 void lease_want(struct gpu *g, uint32_t id, uint64_t now)
@@ -209,6 +220,7 @@ void lease_release(struct gpu *g, uint32_t id, const struct fair_release *r, uin
 	if (g->lease.number != r->lease || g->lease.connection != id)
 		return;
 	used = r->gpu_ns ? lesser_ns(r->gpu_ns, held) : held;
+	lease_overran(g, held);
 	lease_end(g, greater_ns(used, charge_least(held)), FAIR_WAITING, now);
 	if (!r->more)
 		lease_rest(g, id, now);

@@ -55,7 +55,7 @@ static uint64_t line_wait(const struct long_turns *lt, uint64_t now)
 
 	for (const struct tenant *t = line_next(lt, NULL, now); t; t = line_next(lt, t, now)) {
 		longest = greater_ns(longest, now - t->waits_ns + ahead_ns);
-		ahead_ns += tenant_slice_ns(lt->tenants, t);
+		ahead_ns += tenant_slice_ns(lt->tenants, t) + t->overrun_ns;
 	}
 	return longest;
 }
@@ -81,7 +81,7 @@ uint64_t long_turn_ns(struct long_turns *lt, struct tenant *t, uint64_t slice_ns
 
 	if (!t->leases || now < lt->retry_ns || others_come_first(lt, t))
 		return slice_ns;
-	before = line_wait(lt, now) + interval_ns(lt) / DELAY_PART;
+	before = line_wait(lt, now) + t->overrun_ns + interval_ns(lt) / DELAY_PART;
 	ns = beyond_ns(bound_ns(lt), before);
 	/* Rounds that never leave room would leave tenants unmeasured. */
 	if (ns < least && lt->no_room_since_ns && now - lt->no_room_since_ns > lt->c->profile_ns)

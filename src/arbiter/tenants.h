@@ -38,6 +38,7 @@ struct tenant {
 	uint64_t waits_ns;       /* since when, where there are some */
 	uint32_t long_turns;     /* to be measured */
 	uint64_t loan_ns;        /* time beyond its slice that is not paid back */
+	uint64_t overrun_ns;     /* its leases end so late: the most lately */
 	uint64_t clock_retry_ns; /* its clock could not be set: tried again from then on */
 	uint64_t leases, lost;
 	enum fair_power_source source; /* of its last lease */

@@ -44,7 +44,8 @@ TEST(powers_are_measured_in_charged_turns)
 }
 
 /* A sweep starts next to a running tenant. All are measured, no tenant waits for that: no longer
- * than two intervals or one turn of five refreshes, and the running tenant has its share. */
+ * than two intervals or one turn of five refreshes, and the running tenant has its share. Who has
+ * long kernels pays for them by waiting. */
 TEST(newcomers_are_measured_while_others_have_their_turns)
 {
 	static const uint64_t refreshes[] = { 20, 100, 200 };
@@ -70,7 +71,7 @@ TEST(newcomers_are_measured_while_others_have_their_turns)
 			snprintf(name, sizeof(name), "new%u", i);
 			bench_add(&b, name, 1, 0);
 			b.c[i].draws_w = 100 + 300 * hes_rng_unit(&b.rng);
-			b.c[i].kernel_ns = hes_rng_below(&b.rng, 2 * BENCH_MS);
+			b.c[i].kernel_ns = hes_rng_below(&b.rng, 30 * BENCH_MS);
 			b.c[i].comes_ns = b.now + 5 * BENCH_SECOND;
 			b.c[i].comes_ns += k & 1 ? hes_rng_below(&b.rng, BENCH_SECOND) : 0;
 			b.c[i].uid += of_another_user;
@@ -86,7 +87,8 @@ TEST(newcomers_are_measured_while_others_have_their_turns)
 		for (uint32_t i = 0; i <= n; i++) {
 			const double watts = bench_row(&b, b.c[i].tenant)->power_w;
 
-			assert_true(b.c[i].longest_wait_ns <= bound);
+			if (b.c[i].kernel_ns < 4 * BENCH_MS)
+				assert_true(b.c[i].longest_wait_ns <= bound);
 			assert_true(fabs(watts / b.c[i].draws_w - 1) < 0.03);
 		}
 		bench_close(&b);
