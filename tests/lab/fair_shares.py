@@ -211,29 +211,13 @@ class Cases:
         return self.arbiter
 
     def settle(self, tenants):
-        """Until every tenant's power is measured: a tenant has some long turns for that."""
-
-        def slices():
-            now = self.arbiter.tenants()
-            known = all(
-                t.name in now
-                and now[t.name]["slice_s"] > 0
-                and now[t.name]["power_source"] != "assumed"
-                for t in tenants
-            )
-            return [now[t.name]["slice_s"] for t in tenants] if known else None
-
-        def quiet():
-            first, before = slices(), look()
-            time.sleep(10 * INTERVAL_S)
-            after = look()
-            return (
-                first
-                and first == slices()
-                and all(after[t.pid] - before[t.pid] < 8 * INTERVAL_S for t in tenants)
-            )
-
-        await_that("powers of all tenants", quiet, 120)
+        """Until powers are measured. Long turns for that are paid back for seconds, so another arbiter begins with powers of its store."""
+        names = {t.name for t in tenants}
+        await_that("powers of all tenants", lambda: self.arbiter.measured() == names, 240)
+        self.arbiter.end()
+        self.arbiter.start()
+        await_that("tenants", lambda: self.arbiter.tenants().keys() == names)
+        time.sleep(2 * INTERVAL_S)
 
     def settle_by_weight(self, tenants):
         await_that("work of all tenants", lambda: all(t.gpu_s() > 0.3 for t in tenants))
