@@ -16,35 +16,6 @@
 
 #define MAX_ROWS 10000000
 
-const char *hes_row_older_name(const char *name)
-{
-	static const struct {
-		const char *name, *older;
-	} renamed[] = {
-		{ "co_runner_count", "beside_residents" },
-		{ "co_runner_sm_pct", "beside_sm_pct" },
-		{ "co_runner_sm_util", "beside_sm_util" },
-		{ "co_runner_dram_util", "beside_dram_util" },
-		{ "co_runner_l2_util", "beside_l2_util" },
-		{ "co_runner_power_mw", "beside_power_mw" },
-		{ "co_runner_busy", "beside_busy" },
-		{ "co_runner_sm_busy", "beside_sm_busy" },
-		{ "co_runner_l2_sets", "beside_l2_sets" },
-		{ "co_runner_dram_busy", "beside_dram_busy" },
-		{ "co_runner_serial", "beside_serial" },
-		{ "co_runner_relative_rate", "beside_pace" },
-		{ "co_runner_iterations_per_s", "beside_iterations_per_s" },
-		{ "co_runner_solo_power_mw", "beside_solo_power_mw" },
-		{ "co_runner_solo_clock_mhz", "beside_solo_clock_mhz" },
-		{ "co_runners", "beside" },
-	};
-
-	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
-		if (strcmp(renamed[i].name, name) == 0)
-			return renamed[i].older;
-	return NULL;
-}
-
 /* A name, which is needed, or a line, which may be empty. */
 static int read_text(const struct hes_csv *csv, int at, const struct hes_row_column *c, char *out,
 		     struct hes_err *err)
@@ -103,8 +74,6 @@ static int read_rows(const struct hes_row_table *t, struct hes_csv *csv, char **
 		const struct hes_row_column *c = &t->columns[i];
 
 		at[i] = hes_csv_find(csv, c->name);
-		if (at[i] < 0 && hes_row_older_name(c->name))
-			at[i] = hes_csv_find(csv, hes_row_older_name(c->name));
 		if (at[i] < 0 && !c->presence)
 			return hes_csv_column(csv, c->name, err);
 	}

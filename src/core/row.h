@@ -58,8 +58,6 @@ int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, s
 		  struct hes_err *err);
 int hes_rows_save(const struct hes_row_table *t, const char *path, const void *rows, size_t n,
 		  struct hes_err *err);
-/** The column's name in files and stores of earlier versions; NULL: the same. */
-const char *hes_row_older_name(const char *name);
 /** Whether a name or line can be that of a column. @return 0; -EINVAL, -ERANGE */
 int hes_row_check_text(const struct hes_row_column *c, const char *text, struct hes_err *err);
 /** One row and its newline, as hes_rows_save writes it; without @later, its known later columns

@@ -43,8 +43,5 @@ uint32_t hes_outside_find(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(names[i].name, name) == 0)
 			return names[i].one;
-	/* in plans of earlier versions */
-	return strcmp(name, "neighbours") == 0            ? HES_OUTSIDE_CO_RUN
-	       : strcmp(name, "unsampled neighbour") == 0 ? HES_OUTSIDE_CO_RUNNER
-							  : 0;
+	return 0;
 }

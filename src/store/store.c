@@ -165,7 +165,7 @@ static int set_up(struct hes_store *s, enum hes_store_mode mode, struct hes_err 
 			 "PRAGMA synchronous = FULL",
 			 err);
 	if (!rc)
-		rc = hes_schema_version(s, hes_schema_n_steps, &version, err);
+		rc = hes_schema_version(s, hes_schema_steps, hes_schema_n_steps, &version, err);
 	if (!rc)
 		rc = hes_schema_check_kinds(s, err);
 	if (!rc && mode == HES_STORE_READ && !version)

@@ -6,7 +6,7 @@
 
 #include "heshare/journal.h"
 #include "heshare/run.h"
-#include "store/schema.h"
+#include "store/db.h"
 #include "store_bench.h"
 #include "unit_test.h"
 
@@ -544,118 +544,6 @@ TEST_WITH(after_a_light_transaction_commits_wait_for_the_disk_again, store_set_u
 		assert_int_equal(hes_db_number(b.store, "PRAGMA synchronous", &synchronous, NULL),
 				 0);
 		assert_int_equal(synchronous, 2);
-	}
-	close_bench(&b);
-}
-
-TEST_WITH(a_run_from_before_joules_of_attempts_is_read, store_set_up, store_tear_down)
-{
-	struct hes_store old = { .path = store_path, .wait_ms = 100 };
-	struct hes_attempt *v;
-	struct bench b;
-	size_t n;
-
-	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
-	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, 2, NULL), 0);
-	assert_int_equal(
-		hes_db_exec(&old,
-			    "INSERT INTO runs (id, plan_key, plan, folder, host, started_us, "
-			    "state, runner_pid, runner_start,"
-			    " runner_boot) VALUES (1, 2, 'p', 'f', 'h', 3, 'stopped', 4, 5, 'b');"
-			    "INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, "
-			    "started_us)"
-			    " VALUES (1, 'z', 1, 'a/0', 40, 0, 7)",
-			    NULL),
-		0);
-	sqlite3_close(old.db);
-	open_bench(&b);
-	assert_int_equal(hes_journal_attempts(b.journal, 1, &v, &n, NULL), 0);
-	assert_int_equal(n, 1);
-	assert_false(v[0].has_energy);
-	free(v);
-	close_bench(&b);
-}
-
-/* The tables are made again, so that they take the new state: nothing in them may change. */
-TEST_WITH(a_store_from_before_early_ends_keeps_its_jobs_and_takes_such_ends, store_set_up,
-	  store_tear_down)
-{
-	struct hes_run_job early = { .job = "z", .state = HES_RUN_JOB_EARLY, .end_us = 9 }, *j;
-	struct hes_store old = { .path = store_path, .wait_ms = 100 };
-	struct hes_attempt *v;
-	struct bench b;
-	size_t n;
-
-	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
-	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, 5, NULL), 0);
-	assert_int_equal(
-		hes_db_exec(
-			&old,
-			"INSERT INTO runs (id, plan_key, plan, folder, host, started_us, "
-			"state, runner_pid, runner_start, runner_boot)"
-			" VALUES (1, 2, 'p', 'f', 'h', 3, 'stopped', 4, 5, 'b');"
-			"INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, "
-			"planned_start_us, planned_end_us, state, start_us, end_us, energy_mj, "
-			"arrival_us) VALUES (1, 'z', 'net', 'a/0', 40, 6, 7, 'failed', 8, 9, "
-			"10, 11), (1, 'y', 'net', 'a/0', 40, 6, 7, 'waiting', NULL, NULL, NULL, 0);"
-			"INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, "
-			"started_us, pid, pid_start, pid_boot, ended_us, status, verdict, "
-			"energy_mj) VALUES (1, 'z', 1, 'a/0', 40, 900, 8, 12, 13, 'b', 9, 3, "
-			"'failed', 14)",
-			NULL),
-		0);
-	sqlite3_close(old.db);
-	open_bench(&b);
-	assert_int_equal(hes_journal_jobs(b.journal, 1, &j, &n, NULL), 0);
-	assert_int_equal(n, 2);
-	assert_string_equal(j[0].job, "z");
-	assert_int_equal(j[0].state, HES_RUN_JOB_FAILED);
-	assert_int_equal(j[0].energy_mj, 10);
-	assert_int_equal(j[0].arrival_us, 11);
-	assert_string_equal(j[0].seen, "");
-	assert_int_equal(j[1].state, HES_RUN_JOB_WAITING);
-	free(j);
-	assert_int_equal(hes_journal_attempts(b.journal, 1, &v, &n, NULL), 0);
-	assert_int_equal(n, 1);
-	assert_int_equal(v[0].process.start, 13);
-	assert_int_equal(v[0].status, 3);
-	assert_int_equal(v[0].verdict, HES_VERDICT_FAILED);
-	assert_int_equal(v[0].energy_mj, 14);
-	assert_int_equal(hes_journal_attempt_ended(b.journal, v[0].id, 9, 0, HES_VERDICT_EARLY,
-						   "500 of 1500", NULL),
-			 0);
-	free(v);
-	assert_int_equal(hes_journal_result(b.journal, 1, &early, NULL), 0);
-	assert_int_equal(hes_journal_jobs(b.journal, 1, &j, &n, NULL), 0);
-	assert_int_equal(j[0].state, HES_RUN_JOB_EARLY);
-	assert_int_equal(j[0].last_verdict, HES_VERDICT_EARLY);
-	assert_string_equal(j[0].seen, "500 of 1500");
-	free(j);
-	close_bench(&b);
-}
-
-TEST_WITH(a_store_without_a_journal_gets_one_and_keeps_its_rows, store_set_up, store_tear_down)
-{
-	struct hes_store old = { .path = store_path, .wait_ms = 100 };
-	struct bench b;
-
-	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
-	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, 1, NULL), 0);
-	assert_int_equal(
-		hes_db_exec(&old,
-			    "INSERT INTO origins (at_us, source, name) VALUES (3, 'imported', 'x')",
-			    NULL),
-		0);
-	sqlite3_close(old.db);
-	open_bench(&b);
-	begin_run(&b);
-	{
-		struct hes_store_origin *v;
-		size_t n;
-
-		assert_int_equal(hes_store_origins(b.store, &v, &n, NULL), 0);
-		assert_int_equal(n, 1);
-		free(v);
 	}
 	close_bench(&b);
 }
