@@ -36,8 +36,4 @@ int hes_store_find_tenant_power(struct hes_store *s, struct hes_tenant_power *p,
 int hes_store_keep_tenant_power(struct hes_store *s, const struct hes_tenant_power *p,
 				struct hes_err *err);
 
-/** All rows, sorted by name, user, type and clock; free() @out. */
-int hes_store_tenant_powers(struct hes_store *s, struct hes_tenant_power **out, size_t *n,
-			    struct hes_err *err);
-
 #endif

@@ -91,14 +91,6 @@ int hes_store_keep_tenant_power(struct hes_store *s, const struct hes_tenant_pow
 			 err);
 }
 
-int hes_store_tenant_powers(struct hes_store *s, struct hes_tenant_power **out, size_t *n,
-			    struct hes_err *err)
-{
-	return hes_db_select(s, &power_rows,
-			     "tenant_powers ORDER BY tenant, uid, gpu_type, clock_mhz", NULL, out,
-			     n, err);
-}
-
 int hes_store_add_tenant_usage(struct hes_store *s, const struct hes_tenant_usage *u,
 			       struct hes_err *err)
 {

@@ -84,7 +84,6 @@ with_gpus() {
 		until heshare fair top --once --json >j/top && jq -e ".gpus[0].tenants | length == 1" j/top; do kill -0 $client || exit 9; sleep 0.1; done
 		kill $client $serve; wait
 		heshare fair history --json --kwh-price 1 --carbon 1 >j/history
-		heshare fair profile --tenant t --json -- vgpu-task --device 0 --workload vgg19 --batch 8 --every 0.01 --iterations 100000000 >j/powers
 	END
 	"$HES_LAB" --fleet two.yaml --speed 40 -- bash work
 }

@@ -366,11 +366,11 @@ policies() {
 	[ "$("$HESHARE" fair run --help | wc -w)" -lt 200 ]
 	run ! grep -- '--quantum' <("$HESHARE" fair run --help)
 	run -0 "$HESHARE" fair --help
-	for word in slices run serve top set profile history; do
+	for word in slices run serve top set history; do
 		[[ "$output" == *"  $word "* ]]
 	done
 	run -2 "$HESHARE" help fair rum
-	[ "$output" = 'heshare fair: nothing called "rum" (did you mean run?); there are slices, run, serve, top, set, profile, history' ]
+	[ "$output" = 'heshare fair: nothing called "rum" (did you mean run?); there are slices, run, serve, top, set, history' ]
 }
 
 @test "a narrow terminal gets its lines between words; JSON and pipes stay as they are" {
@@ -453,7 +453,7 @@ policies() {
 @test "what can name no GPU, or no co-runner, is wrong usage on any machine" {
 	printf 'id,workload,batch_size,iterations\na,resnet18,4,100\n' >jobs.csv
 	for list in x '' 0, 1,x 3-5 GPUS; do
-		for command in "measure" "profile r" "plan jobs.csv" "fair serve" "run jobs.csv" "fair profile --tenant t"; do
+		for command in "measure" "profile r" "plan jobs.csv" "fair serve" "run jobs.csv"; do
 			run -2 --separate-stderr "$HESHARE" $command --gpus "$list" $([[ $command == plan* || $command == *serve ]] || echo -- true)
 			[[ "$stderr" == *"--gpus: \""*"\" names no GPU; write all, or indices, UUIDs, PCI addresses with commas: see heshare gpus" ]]
 		done

@@ -178,11 +178,9 @@ TEST(clients_and_threads_of_gpus_work_at_once)
 {
 	const struct timespec nap = { .tv_nsec = 10000000 };
 	struct client clients[CLIENTS];
-	struct hes_tenant_power *powers;
 	struct hes_store *store;
 	pthread_t server;
 	struct world w;
-	size_t n;
 
 	world_open(&w);
 	assert_int_equal(pthread_create(&server, NULL, serve, &w), 0);
@@ -205,8 +203,6 @@ TEST(clients_and_threads_of_gpus_work_at_once)
 	assert_true(atomic_load(&w.notes) >= 2 * CLIENTS);
 	assert_int_not_equal(access(w.socket, F_OK), 0);
 	assert_int_equal(hes_store_open(w.store, HES_STORE_READ, 0, &store, NULL), 0);
-	assert_int_equal(hes_store_tenant_powers(store, &powers, &n, NULL), 0);
-	free(powers);
 	hes_store_close(store);
 	world_close(&w);
 }

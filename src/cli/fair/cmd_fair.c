@@ -20,9 +20,10 @@ void fair_offer_policies(opt_say_fn *say, void *ctx)
 		say(p->name, ctx);
 }
 
-static const struct command *const subs[] = { &cmd_fair_slices,  &cmd_fair_run, &cmd_fair_serve,
-					      &cmd_fair_top,     &cmd_fair_set, &cmd_fair_profile,
-					      &cmd_fair_history, NULL };
+static const struct command *const subs[] = {
+	&cmd_fair_slices,  &cmd_fair_run, &cmd_fair_serve, &cmd_fair_top, &cmd_fair_set,
+	&cmd_fair_history, NULL
+};
 
 const struct command cmd_fair = {
 	.name = "fair",

@@ -8,7 +8,7 @@
 #include "cli/opt.h"
 
 extern const struct command cmd_fair_slices, cmd_fair_run, cmd_fair_serve, cmd_fair_top,
-	cmd_fair_set, cmd_fair_profile, cmd_fair_history;
+	cmd_fair_set, cmd_fair_history;
 
 #define FAIR_MAX_ARGS 4096 /* of a command that is started */
 
