@@ -114,7 +114,6 @@ golden: build ## accept the present output as the golden one; read the diff befo
 figures: build ## draw the pictures of README and docs again, into docs/figures
 	@tools/deps.sh demo
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --figures docs/figures >/dev/null
-	$(HESHARE) partition resnet50/16 bert-large/8 --modelled --plot docs/figures/partition.svg >/dev/null
 
 portable: ## programs that need the C library alone: build-portable/src/cli/heshare
 	@tools/deps.sh build check

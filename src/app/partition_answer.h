@@ -86,8 +86,5 @@ int partition_rows(const struct partition_answer *a, size_t clock, size_t most,
 const struct hes_split *partition_chosen(const struct partition_answer *a);
 /** Share of work per watt by which @s is better than @than, as a fraction. */
 double partition_gain(const struct hes_split *s, const struct hes_split *than);
-/** Draw throughput per watt of the splits as an SVG file. @return 0; -ENOENT gnuplot is missing;
- * -errno of the file */
-int partition_plot(const char *path, const struct partition_answer *a, struct hes_err *err);
 
 #endif

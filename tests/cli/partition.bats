@@ -247,21 +247,6 @@ points() {
 	[[ "$output" == *'the model has no workload "nosuch"'* ]]
 }
 
-@test "a picture of the splits" {
-	command -v gnuplot || skip "gnuplot is not installed"
-	heshare partition resnet50 vgg16 --modelled --objective normalized --plot splits.svg
-	grep -q "<svg" splits.svg
-	grep -q "90 / 10" splits.svg
-	grep -q ">best " splits.svg
-	for more in "--step 1 --objective energy" "bert-large mobilenet --step 5 --floor 0.15"; do
-		heshare partition resnet50 vgg16 $more --modelled --plot splits.svg
-		grep -q ">best " splits.svg
-	done
-	run -2 heshare partition resnet50 vgg16 --modelled --plot splits.png
-	run -1 heshare partition resnet50 vgg16 --modelled --plot no/such/folder.svg
-	[[ "$output" == *"no/such/folder.svg"* ]]
-}
-
 @test "many jobs on a fleet: each in one group, and jobs beyond its GPUs wait for a wave" {
 	heshare trace helios-like --jobs 30 -o jobs.csv
 	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 3 --json \

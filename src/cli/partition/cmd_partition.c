@@ -17,7 +17,7 @@
 
 struct partition_opts {
 	struct partition_request q;
-	const char *objective, *plot, *logs;
+	const char *objective, *logs;
 	double for_s;
 	bool all, json, run;
 	int n_jobs; /* operands before "--"; -1: there is no "--" */
@@ -60,8 +60,6 @@ static const struct opt partition_opts[] = {
 	{ .heading = "output",
 	  .name = "all", .without = "jobs", .kind = OPT_FLAG, AT(all),
 	  .help = "print every split" },
-	{ .name = "plot", .without = "jobs", .kind = OPT_FILE, AT(plot), .arg = "FILE",
-	  .help = "draw the splits as an SVG file (needs gnuplot)" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ .heading = "a fleet",
 	  .name = "jobs", .alone = true, .letter = 'j', .kind = OPT_FILE, AT(q.jobs), .arg = "FILE",
@@ -169,11 +167,11 @@ static int tell_split(const struct partition_opts *o, const struct partition_ans
 						   .commands = lines,
 						   .logs = o->logs,
 						   .for_s = o->for_s };
-	int status = 0, rc = o->plot ? partition_plot(o->plot, a, err) : 0;
+	int status = 0, rc = 0;
 
-	if (!rc && !o->json)
+	if (!o->json)
 		rc = partition_print(a, o->all, !o->run, err);
-	else if (!rc && (!o->run || !partition_chosen(a)))
+	else if (!o->run || !partition_chosen(a))
 		status = cli_print_json("heshare-partition", partition_json(a));
 	if (!rc && o->run)
 		rc = run_jobs(o, &run, &status, err);
@@ -222,8 +220,6 @@ static const char *misuse(const struct partition_opts *o, int n_args)
 		return "as many commands as jobs are needed after --, each in quotes";
 	if (!o->q.jobs && n_jobs < 2)
 		return "two jobs or more are needed, or --jobs FILE; see heshare partition --help";
-	if (o->plot && (strlen(o->plot) < 5 || strcmp(o->plot + strlen(o->plot) - 4, ".svg")))
-		return "--plot writes an SVG file: its name must end with .svg";
 	return NULL;
 }
 
