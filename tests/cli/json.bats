@@ -42,7 +42,6 @@ without_gpus() {
 	simulate=(heshare simulate --policy heshare,cap,static -f two.yaml --burst --json)
 	"${simulate[@]}" jobs.csv --model-draws 2 >j/simulate
 	"${simulate[@]}" jobs.csv drawn.csv >j/sets
-	heshare simulate jobs.csv -f two.yaml --burst --sweep --json >j/sweep
 	heshare model --list --json >j/model-list
 	heshare model resnet50 -b 8 -s 50 --co-runners vgg19:8:50 --json >j/model
 	heshare model --add-workload unet --gflop 62 --weights 118 --kernels 140 -o own.yaml --json >j/fit

@@ -1,5 +1,5 @@
 /*
- * campaign_out.h - show a campaign, several sets of jobs, or a sweep: tables, JSON and CSV.
+ * campaign_out.h - show a campaign, or several sets of jobs: tables, JSON and CSV.
  */
 #ifndef HES_CLI_SIMULATE_CAMPAIGN_OUT_H
 #define HES_CLI_SIMULATE_CAMPAIGN_OUT_H
@@ -7,7 +7,6 @@
 #include <jansson.h>
 
 #include "app/campaign_compare.h"
-#include "app/campaign_sweep.h"
 #include "cli/inputs/inputs.h"
 
 enum figure_unit { FIGURE_SECONDS, FIGURE_JOULES, FIGURE_PART, FIGURE_PERCENT, FIGURE_COUNT };
@@ -62,11 +61,5 @@ json_t *campaign_json(const struct campaign *c, bool timing);
 int sets_print(const struct campaign_sets *s, const char *reference, struct hes_err *err);
 /** docs/formats/simulate.md. @return NULL: out of memory */
 json_t *sets_json(const struct campaign_sets *s, const struct campaign_request *q, bool timing);
-/** "10 draws of helios-like, all at time 0, on 8 GPUs (heshare), modelled" on standard output. */
-void sets_heading(const struct campaign_sets *s);
-
-void sweep_print(const struct campaign_sweep *w);
-/** docs/formats/simulate.md. @return NULL: out of memory */
-json_t *sweep_json(const struct campaign_sweep *w);
 
 #endif

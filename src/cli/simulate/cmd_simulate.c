@@ -21,7 +21,7 @@
 struct simulate_opts {
 	struct campaign_request q;
 	const char *csv, *per_job, *draws;
-	bool json, wide, no_timing, sweep;
+	bool json, wide, no_timing;
 	struct campaign_pages pages;
 };
 
@@ -67,15 +67,11 @@ static const struct opt simulate_opts[] = {
 	{ .name = "reference", .kind = OPT_TEXT, AT(q.reference), .arg = "POLICY",
 	  .offer = offer_contenders,
 	  .help = "compare with this policy over the sets; without it, exclusive or the first" },
-	{ .name = "sweep", .kind = OPT_FLAG, AT(sweep),
-	  .without = "prefer,plan,show,model-draws,csv",
-	  .help = "replay the policy, " SWEEP_POLICY " without --policy, with each clock of each "
-		  "GPU type, or cap with each power limit of each, and print the best" },
 	{ .name = "static-clocks", .kind = OPT_TEXT, AT(q.static_clocks), .arg = "TYPE=MHZ,...",
-	  .many = true, .without = "sweep",
+	  .many = true,
 	  .help = "clocks of static and static-equal; without it, those of the catalogue" },
 	{ .name = "power-limits", .kind = OPT_TEXT, AT(q.power_limits), .arg = "TYPE=W,...",
-	  .many = true, .without = "sweep",
+	  .many = true,
 	  .help = "power limits of cap; without it, those of the catalogue" },
 	{ .heading = "how it is replayed",
 	  .name = "burst", .kind = OPT_FLAG, AT(q.burst),
@@ -264,43 +260,22 @@ static int refuse_others(const struct simulate_opts *o, struct hes_err *err)
 	return 0;
 }
 
-static int sweep(struct campaign_sets *s, const struct simulate_opts *o, struct hes_err *err)
-{
-	struct campaign_sweep w;
-	int rc;
-
-	if (campaign_sweep_check(s, err))
-		return OPT_USAGE;
-	rc = campaign_sweep_run(s, &o->q, &w, err);
-	if (rc)
-		return rc;
-	if (o->json)
-		return cli_print_json("heshare-simulate-sweep", sweep_json(&w));
-	sweep_print(&w);
-	return 0;
-}
-
 static int simulate_sets(struct simulate_opts *o, size_t n_args, char **args, struct hes_err *err)
 {
 	struct campaign_sets s = { 0 };
 	int rc;
 
-	if (o->sweep && !o->q.policies)
-		o->q.policies = SWEEP_POLICY;
 	if (refuse_others(o, err))
 		return OPT_USAGE;
 	rc = campaign_sets_load(&s, &o->q, o->draws, n_args, args, err);
 	if (!rc && campaign_sets_choose(&s, &o->q, err))
 		rc = OPT_USAGE;
-	if (!rc && o->sweep) {
-		rc = sweep(&s, o, err);
-	} else if (!rc) {
+	if (!rc)
 		rc = campaign_sets_run(&s, &o->q, err);
-		if (!rc)
-			rc = o->json ? cli_print_json("heshare-simulate-sets",
-						      sets_json(&s, &o->q, !o->no_timing))
-				     : sets_print(&s, o->q.reference, err);
-	}
+	if (!rc)
+		rc = o->json ? cli_print_json("heshare-simulate-sets",
+					      sets_json(&s, &o->q, !o->no_timing))
+			     : sets_print(&s, o->q.reference, err);
 	campaign_sets_free(&s);
 	return rc;
 }
@@ -317,7 +292,7 @@ static int run_simulate(const struct call *call, struct hes_err *err)
 	o->q.progress = cli_progress;
 	o->q.keep_jobs = o->per_job;
 	o->q.keep = o->pages.report || o->pages.figures;
-	if (call->n > 1 || o->draws || o->sweep)
+	if (call->n > 1 || o->draws)
 		return simulate_sets(o, (size_t)call->n, call->args, err);
 	if (o->q.reference)
 		return opt_usage(err, "--reference: it goes with several jobs files or --draws");
@@ -347,8 +322,7 @@ const struct command cmd_simulate = {
 		"method, one job per GPU (exclusive), and one clock a GPU type (static).\n\n"
 		"Several jobs files, or --draws of a log or generator, give means over the sets, "
 		"and the difference from a reference with its 95 % interval. They also tell on how "
-		"many sets a policy needs no more energy and time. --sweep finds the one clock for "
-		"each GPU type, or the one power limit, with the least product of both.\n\n"
+		"many sets a policy needs no more energy and time.\n\n"
 		"Workloads, plans and policies of your own: --profiles, --plan, --policy "
 		"exec:PROGRAM; --per-job writes what became of each job. docs/tutorial.md shows "
 		"them.",
@@ -356,7 +330,6 @@ const struct command cmd_simulate = {
 		   "  heshare simulate jobs.csv --policy exec:./mine,joint --per-job rows.csv\n"
 		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"
 		   "  heshare simulate log.csv.gz --draws 10 --burst --policy all\n"
-		   "  heshare simulate jobs.csv --burst --sweep\n"
 		   "  heshare simulate --policy list",
 	.opts = simulate_opts,
 	.opts_size = sizeof(struct simulate_opts),
