@@ -171,6 +171,14 @@ struct hes_device_process {
 long hes_device_processes(const struct hes_devices *d, size_t i, struct hes_device_process **out,
 			  struct hes_err *err);
 
+/**
+ * List the processes that have used GPU @i in the last @seconds, by the driver's samples.
+ * @param out  their pids; free() it; written only on success
+ * @return how many; -ENOTSUP the driver does not tell; -ENODEV the GPU is lost; -ENOMEM, -EIO
+ */
+long hes_device_active_processes(const struct hes_devices *d, size_t i, double seconds,
+				 int32_t **out, struct hes_err *err);
+
 /** A GPU that holds a clock differs from it by at most this part. */
 #define HES_CLOCK_MISSED 0.02
 

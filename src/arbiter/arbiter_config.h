@@ -74,6 +74,7 @@ struct arbiter_process {
 	struct hes_process id;
 	uint32_t uid;
 	char name[16]; /* of its program */
+	bool idle;     /* it has not used the GPU lately */
 	/* What it was forked from, its parent first, as long as no other program was started
 	 * between: such a process may use the connection of another. */
 	struct hes_process forked_from[ARBITER_FORKS];

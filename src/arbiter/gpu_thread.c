@@ -31,6 +31,7 @@
 #define SLOWEST_NS    UINT64_C(1000000000)
 #define STORE_WAIT_MS 2000
 #define STOP_S        10
+#define IDLE_S        2 /* a process that has not used the GPU for so long is idle */
 
 struct gpu_thread {
 	struct gpu_thread_config c;
@@ -268,29 +269,62 @@ static void process_find_forks(struct arbiter_process *p)
 	}
 }
 
-/* Of a process that is not in /proc nobody knows whether it is connected. The server of MPS has its
- * clients' contexts. */
+/* Append the processes that are idle, or those that are not. Of a process that is not in /proc
+ * nobody knows whether it is connected. The server of MPS has its clients' contexts. */
+static void processes_add(const struct hes_contexts *cs, const bool *idle, bool want,
+			  struct arbiter_report *r)
+{
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct hes_context *c = &cs->v[i];
+		struct arbiter_process *p = &r->processes[r->n_processes];
+
+		if (!c->id.started || c->server || idle[i] != want)
+			continue;
+		p->id = c->id;
+		p->uid = c->user;
+		p->idle = want;
+		memcpy(p->name, c->name, sizeof(p->name));
+		process_find_forks(p);
+		r->n_processes++;
+	}
+}
+
+/* Clients of MPS work through its server. */
+static void processes_find_idle(const struct gpu_thread *t, bool *idle)
+{
+	int32_t *active = NULL;
+	long n = hes_device_active_processes(t->c.devices, t->c.index, IDLE_S, &active, NULL);
+	bool may = n >= 0;
+
+	for (size_t i = 0; i < t->contexts.n; i++)
+		may &= !t->contexts.v[i].server;
+	for (size_t i = 0; may && i < t->contexts.n; i++) {
+		idle[i] = true;
+		for (long k = 0; k < n; k++)
+			idle[i] &= active[k] != t->contexts.v[i].id.pid;
+	}
+	free(active);
+}
+
+/* Those that are not idle come first: not all may be remembered. */
 static void order_processes(struct gpu_thread *t)
 {
 	struct arbiter_report r = { .kind = REPORT_PROCESSES };
+	bool *idle;
 
 	if (hes_contexts_look(t->c.devices, t->c.index, NULL, 0, &t->contexts, NULL))
 		return;
 	r.processes = calloc(t->contexts.n + 1, sizeof(*r.processes));
-	for (size_t i = 0; r.processes && i < t->contexts.n; i++) {
-		const struct hes_context *c = &t->contexts.v[i];
-		struct arbiter_process *p = &r.processes[r.n_processes];
-
-		if (!c->id.started || c->server)
-			continue;
-		p->id = c->id;
-		p->uid = c->user;
-		memcpy(p->name, c->name, sizeof(p->name));
-		process_find_forks(p);
-		r.n_processes++;
-	}
-	if (r.processes)
+	idle = calloc(t->contexts.n + 1, sizeof(*idle));
+	if (r.processes && idle) {
+		processes_find_idle(t, idle);
+		processes_add(&t->contexts, idle, false, &r);
+		processes_add(&t->contexts, idle, true, &r);
 		thread_report(t, &r);
+	} else {
+		free(r.processes);
+	}
+	free(idle);
 }
 
 static void order_do(struct gpu_thread *t, const struct arbiter_order *o)

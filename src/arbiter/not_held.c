@@ -56,7 +56,7 @@ bool outside_watch(struct outside *o, const struct connections *cs, uint32_t gpu
 	bool is = false;
 
 	for (uint32_t i = 0; i < o->n; i++)
-		is |= o->again[i];
+		is |= o->again[i] && !o->v[i].idle;
 	for (uint32_t i = 0; !is && i < cs->c->connections; i++)
 		is = cs->v[i].greeted && cs->v[i].gpu == gpu && cs->v[i].state == FAIR_LOST;
 	if (is)

@@ -2,7 +2,8 @@
  * not_held.h - work on a GPU outside of leases: of processes with a context there, if neither they
  * nor those that they were forked from are connected, and of tenants that lost a lease.
  *
- * While there may be such work, nobody knows whose the GPU's time and joules are.
+ * While there may be such work, nobody knows whose the GPU's time and joules are. A process that is
+ * idle does none.
  */
 #ifndef HES_ARBITER_NOT_HELD_H
 #define HES_ARBITER_NOT_HELD_H

@@ -56,6 +56,7 @@ static const struct {
 	    "nvmlDeviceGetMPSComputeRunningProcesses_v2" },
 	  offsetof(struct nvml, mps_processes),
 	  false },
+	{ { "nvmlDeviceGetProcessUtilization" }, offsetof(struct nvml, process_util), false },
 	{ { "nvmlDeviceGetNumGpuCores" }, offsetof(struct nvml, cores), false },
 	{ { "nvmlDeviceGetCudaComputeCapability" }, offsetof(struct nvml, capability), false },
 	{ { "nvmlDeviceGetMemoryBusWidth" }, offsetof(struct nvml, bus_width), false },

@@ -36,6 +36,8 @@ struct nvml {
 	int (*mig_mode)(void *dev, unsigned *current, unsigned *pending);
 	int (*processes)(void *dev, unsigned *n, struct nvml_process *out);
 	int (*mps_processes)(void *dev, unsigned *n, struct nvml_process *out);
+	int (*process_util)(void *dev, struct nvml_process_util *out, unsigned *n,
+			    unsigned long long since_us);
 	int (*cores)(void *dev, unsigned *out);
 	int (*capability)(void *dev, int *major, int *minor);
 	int (*bus_width)(void *dev, unsigned *bits);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "gpu/nvml.h"
 
 #define ROOM       32 /* rows for processes that come between two calls */
@@ -97,4 +98,48 @@ long hes_device_processes(const struct hes_devices *d, size_t i, struct hes_devi
 	qsort(v, n, sizeof(*v), by_pid);
 	*out = v;
 	return (long)n;
+}
+
+/* @return 0; a code of NVML; -ENOMEM */
+static int read_use(const struct hes_devices *d, size_t i, double seconds,
+		    struct nvml_process_util **out, unsigned *n)
+{
+	const unsigned long long since_us =
+		(unsigned long long)hes_wall_us() - (unsigned long long)(seconds * 1e6);
+	int code = NVML_CALL(d, i, process_util, NULL, n, since_us);
+
+	*n = code == NVML_INSUFFICIENT_SIZE ? *n + ROOM : ROOM;
+	*out = calloc(*n, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	code = NVML_CALL(d, i, process_util, *out, n, since_us);
+	if (code)
+		*n = 0;
+	return code == NVML_NOT_FOUND ? 0 : code;
+}
+
+long hes_device_active_processes(const struct hes_devices *d, size_t i, double seconds,
+				 int32_t **out, struct hes_err *err)
+{
+	struct nvml_process_util *v = NULL;
+	int32_t *pids = NULL;
+	unsigned n = 0;
+	long found = 0;
+	int code = hes_nvml_has(d, i, err);
+
+	if (code)
+		return code;
+	code = read_use(d, i, seconds, &v, &n);
+	if (!code)
+		pids = malloc((n + 1) * sizeof(*pids));
+	for (unsigned k = 0; pids && k < n; k++)
+		if (v[k].sm || v[k].memory || v[k].encoder || v[k].decoder)
+			pids[found++] = (int32_t)v[k].pid;
+	free(v);
+	if (code > 0)
+		return hes_nvml_fail(d, i, "listing the use of its processes", code, err);
+	if (!pids)
+		return hes_fail(err, -ENOMEM, "no memory for a list of processes");
+	*out = pids;
+	return found;
 }

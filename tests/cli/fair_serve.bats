@@ -450,7 +450,7 @@ assert (tenant, gpu_type, clock) == ("worker", "T4", 0) and watts > 20 and secon
 	refused 'unexpected "now"; usage: heshare fair top' top now
 }
 
-@test "a process that no lease covers is named, and fairness is not known" {
+@test "a process that no lease covers is named, and fairness is not known while it works" {
 	in_lab 3 <<-'END'
 		serve --profile-for 0 --interval 50ms
 		client work held 60 >/dev/null & held=$!
@@ -466,6 +466,16 @@ assert (tenant, gpu_type, clock) == ("worker", "T4", 0) and watts > 20 and secon
 			'.gpus[0] | [.fairness, .fairness_recent.system, (.not_held | map([.pid == $pid, .name]))]'
 		kill $outside
 		wait $outside
+		# One that launches nothing does not count.
+		CUDA_VISIBLE_DEVICES=$(heshare gpus --json | jq -r '.gpus[0].uuid') \
+			"$HES_CUDA_CLIENT" --spin 1000 --idle 600000000 --for 600 >/dev/null & idle=$!
+		await "not held: process $idle " heshare fair top
+		await "fairness now: time 1.000, energy 1.000, system 1.000; since tenants came: unknown, work ran without a lease" \
+			heshare fair top
+		heshare fair top --json | jq -c --argjson pid $idle '.gpus[0].not_held | map(.pid == $pid)'
+		kill $idle
+		wait $idle
+		await "^\[\]" sh -c "heshare fair top --json | jq -c '.gpus[0].not_held'"
 		await "fairness now: time 1.000, energy 1.000, system 1.000; since tenants came: unknown, work ran without a lease" \
 			heshare fair top
 		heshare fair top --json | jq -c '.gpus[0].not_held'
@@ -476,5 +486,6 @@ assert (tenant, gpu_type, clock) == ("worker", "T4", 0) and watts > 20 and secon
 fairness now: unknown; since tenants came: unknown, work ran without a lease
 not held: process PID (vgpu-task) of user $(id -u) has a context, and no lease covers it
 [{\"time\":null,\"energy\":null,\"system\":null},null,[[true,\"vgpu-task\"]]]
+[true]
 []" ]
 }

@@ -446,6 +446,22 @@ static void await_contexts(size_t gpu, size_t want, const struct hes_member_rule
 }
 
 /* Two jobs by MPS, one of them ours, and one without MPS that belongs to nobody. */
+TEST(processes_that_use_a_gpu_are_listed_while_they_do)
+{
+	int32_t *active = NULL;
+	pid_t job;
+
+	assert_int_equal(hes_device_active_processes(devices, A100, 2, &active, NULL), 0);
+	free(active);
+	job = start_job("6", "1000000", NULL, 0, 0);
+	await_load(A100);
+	assert_int_equal(hes_device_active_processes(devices, A100, 2, &active, NULL), 1);
+	assert_int_equal(active[0], job);
+	free(active);
+	end_job(job, SIGKILL);
+	assert_int_equal(hes_device_active_processes(devices, 99, 2, &active, NULL), -EINVAL);
+}
+
 TEST(contexts_are_listed_with_the_job_they_belong_to)
 {
 	struct hes_contexts c = { 0 };
