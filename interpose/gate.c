@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "captures.h"
 #include "fair/fair_wire.h"
@@ -43,6 +44,7 @@ void gate_init(struct gate *g, const struct fair_driver *driver, const struct ga
 {
 	g->driver = driver;
 	g->link = *link;
+	g->process = getpid();
 	g->state = GATE_FREE;
 	g->waiting = 0;
 	g->syncing = false;
@@ -80,6 +82,10 @@ uint64_t gate_wait(struct gate *g)
 	int error = errno, cancel;
 	uint64_t before, last;
 
+	/* A child that was made by clone() without the handlers of fork() has a copy of the gate,
+	 * which nobody opens. The driver refuses its calls. */
+	if (getpid() != g->process)
+		return atomic_load(&g->word);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&g->lock);
 	do {

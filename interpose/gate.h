@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "driver.h"
 #include "streams.h"
@@ -52,6 +53,7 @@ struct gate {
 	_Atomic uint32_t sample_mask; /* a launch whose number has none of these bits is sampled */
 	const struct fair_driver *driver;
 	struct gate_link link;
+	pid_t process; /* that the link's thread is in */
 
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t opened, quiet;

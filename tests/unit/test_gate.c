@@ -2,6 +2,7 @@
  * and arbiter. */
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -665,6 +666,23 @@ TEST_WITH(launches_of_a_forked_child_pass, begin, finish)
 	/* The parent is still a tenant. */
 	start_work(&w, 1, 10, 0);
 	serve(fd, &w);
+	close(fd);
+}
+
+/* clone() and _Fork() run no handlers; nobody opens the gate in their child. */
+TEST_WITH(launches_of_a_child_without_fork_handlers_pass, begin, finish)
+{
+	int fd = start_scheduled(), status;
+	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+
+	if (!child) {
+		alarm(20);
+		atomic_store(&fake_allowed, true);
+		launch(FAKE_STREAM(2), 0);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 	close(fd);
 }
 
