@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "app/learn_replay.h"
 #include "base/num.h"
 #include "base/texts.h"
 #include "policy/line.h"
@@ -112,24 +111,6 @@ static int add_program(struct campaign *c, const char *name, struct hes_err *err
 	return add_policy(c, &v[c->n_programs - 1]->policy, NULL, err);
 }
 
-/* It plans by policy joint. */
-static int add_learner(struct campaign *c, const char *word, const char *prefer,
-		       struct hes_err *err)
-{
-	const char *colon = strchr(word, ':');
-	const struct hes_policy *joint = hes_policy_find("joint", err);
-	struct hes_policy named = *joint;
-	int rc;
-
-	named.name = LEARN_REPLAY_POLICY;
-	rc = add_policy(c, &named, colon ? colon + 1 : prefer, err);
-	if (rc)
-		return rc;
-	c->who[c->n_who - 1].policy = joint;
-	c->who[c->n_who - 1].learns = true;
-	return 0;
-}
-
 int campaign_policies(struct campaign *c, const char *list, const char *prefer, struct hes_err *err)
 {
 	char word[WORD_MAX];
@@ -145,10 +126,6 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer, 
 		}
 		if (policy_program_is(word)) {
 			rc = add_program(c, word, err);
-			continue;
-		}
-		if (learn_replay_is(word)) {
-			rc = add_learner(c, word, prefer, err);
 			continue;
 		}
 		p = hes_policy_parse(word, &own, err);
@@ -315,53 +292,6 @@ static void keep_totals(struct hes_replay *r)
 	*r = totals;
 }
 
-/* Replay by the planner that @s has. */
-static void replay_by(const struct campaign *c, struct campaign_run *run, struct hes_sim s)
-{
-	s.model = c->model;
-	s.fleet = fleet_of(c, run->who);
-	s.jobs = c->jobs;
-	s.profiles = c->profiles;
-	s.seed = run->seed;
-	s.carried_out = run->keep ? &run->carried_out : NULL;
-	run->rc = hes_sim_run(&s, &run->replay, &run->err);
-	if (run->rc)
-		return;
-	run->deadlines_missed = count_missed(c->jobs, &run->replay);
-	if (!run->keep && !c->keep_jobs)
-		keep_totals(&run->replay);
-}
-
-/* Nothing is known at the start. */
-static void do_learning_run(const struct campaign *c, struct campaign_run *run)
-{
-	const struct learn_replay_inputs in = { .app = c->app,
-						.catalogue = c->catalogue,
-						.fleet = c->fleet,
-						.jobs = c->jobs,
-						.predictor = c->predictor,
-						.policy = run->who->policy,
-						.prefer = run->who->prefer,
-						.seed = run->seed };
-	const double start_s = hes_monotonic_s();
-	struct learn_replay *l = learn_replay_new(&in, &run->err);
-	struct hes_sim s = c->terms;
-
-	run->rc = l ? 0 : -ENOMEM;
-	if (run->rc)
-		return;
-	s.replan = learn_replay_plan;
-	s.saw = learn_replay_saw;
-	s.order = learn_replay_order;
-	s.ctx = l;
-	replay_by(c, run, s);
-	/* It plans all the time: the replay is part of it. */
-	run->plan_wall_s = hes_monotonic_s() - start_s;
-	if (!run->rc)
-		run->learning = *learn_replay_account(l);
-	learn_replay_free(l);
-}
-
 static void do_run(const struct campaign *c, struct campaign_run *run)
 {
 	struct planner p = { .c = c, .run = run };
@@ -382,9 +312,20 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 	s.replan = run->who->policy ? replan : NULL;
 	s.more = p.line ? plan_more : NULL;
 	s.ctx = &p;
-	replay_by(c, run, s);
+	s.model = c->model;
+	s.fleet = fleet_of(c, run->who);
+	s.jobs = c->jobs;
+	s.profiles = c->profiles;
+	s.seed = run->seed;
+	s.carried_out = run->keep ? &run->carried_out : NULL;
+	run->rc = hes_sim_run(&s, &run->replay, &run->err);
 	hes_replanner_free(p.replanner);
 	hes_line_free(p.line);
+	if (run->rc)
+		return;
+	run->deadlines_missed = count_missed(c->jobs, &run->replay);
+	if (!run->keep && !c->keep_jobs)
+		keep_totals(&run->replay);
 }
 
 static int first_failure(struct campaign *c, struct hes_err *err)
@@ -458,10 +399,7 @@ int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 #pragma omp critical(campaign_progress)
 		if (c->progress)
 			c->progress(label, done, n);
-		if (c->runs[i].who->learns)
-			do_learning_run(c, &c->runs[i]);
-		else
-			do_run(c, &c->runs[i]);
+		do_run(c, &c->runs[i]);
 #pragma omp critical(campaign_progress)
 		if (c->progress)
 			c->progress(label, ++done, n);

@@ -12,7 +12,6 @@
 #include "app/policy_program.h"
 #include "heshare/report.h"
 #include "heshare/sim.h"
-#include "learn/learn.h"
 
 #define CAMPAIGN_ALL "all" /* in a list of policies */
 
@@ -22,7 +21,6 @@ struct contender {
 	const struct hes_plan *plan;     /* borrowed */
 	const char *name;
 	const char *prefer; /* "" for none */
-	bool learns;        /* nothing is known at the start (learn_replay.h) */
 };
 
 /** What one run gave. */
@@ -34,9 +32,8 @@ struct campaign_run {
 	struct hes_plan carried_out; /* with keep */
 	struct hes_front front; /* with keep: of the planning of all jobs at once; else empty */
 	uint32_t deadlines_missed;
-	double effort;                 /* hes_policy_effort() of all planning calls together */
-	double plan_wall_s;            /* all planning calls together */
-	struct learn_account learning; /* of one that learns */
+	double effort;      /* hes_policy_effort() of all planning calls together */
+	double plan_wall_s; /* all planning calls together */
 	int rc;
 	struct hes_err err; /* valid if rc */
 };

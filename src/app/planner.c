@@ -12,7 +12,6 @@
 
 #include "app/catalogue.h"
 #include "app/jobs_load.h"
-#include "app/learn_replay.h"
 #include "app/plan_request.h"
 #include "base/clock.h"
 #include "base/num.h"
@@ -52,11 +51,6 @@ static int planner_find_policy(struct app_planner *p, struct hes_err *err)
 {
 	const char *name = p->o->policy ? p->o->policy : "joint";
 
-	if (learn_replay_is(name))
-		return hes_fail(err, -EINVAL,
-				"--policy: %.40s is for heshare simulate only, whose jobs are "
-				"modelled; heshare run learns while jobs work, with policy joint",
-				name);
 	if (!policy_program_is(name)) {
 		p->policy = hes_policy_parse(name, &p->prefer, err);
 		return p->policy ? 0 : hes_fail_in(err, "--policy");

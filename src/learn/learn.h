@@ -2,7 +2,7 @@
  * learn.h - decisions while jobs work: what a window showed, which clock a job alone tries next,
  * whether a co-run set does better than taking turns, and what all this may cost.
  *
- * Pure: no clock, process, GPU or log. The replay (src/app/learn_replay.c) and the runner give it
+ * Pure: no clock, process, GPU or log. The replay (papers/learning) and the runner give it
  * what they saw and carry out what it says. Rates are compared only with rates of the same job.
  */
 #ifndef HES_LEARN_LEARN_H

@@ -93,7 +93,6 @@ refused() {
 	refused 2 'policy random has no preference, so not "jct"' jobs.csv $fleet --policy \
 		random:jct
 	refused 2 'unknown policy "fifo"' jobs.csv $fleet --policy fifo:jct
-	refused 2 '--policy: learn:jct is for heshare simulate only' jobs.csv $fleet --policy learn:jct
 	refused 2 '--prefer jct: --policy heshare:jct prefers something already; name one' \
 		jobs.csv $fleet --policy heshare:jct --prefer jct
 }

@@ -54,22 +54,6 @@ refused() {
 	refused 2 "--replan: all of these policies plan again at every arrival; those that do not: joint" "$G/jobs.csv" "${FLEET[@]}" -p heshare --replan
 }
 
-# The demo's jobs: two thirds of what joint with complete profiles gains over one job per GPU.
-@test "joint that learns while jobs work gains most of what complete profiles do" {
-	"$HESHARE" simulate "$HES_SOURCE_ROOT/data/traces/demo.csv" --burst \
-		-p learn,joint,exclusive --json >out.json
-	jq -e '(.policies | map({key: .name, value: .}) | from_entries) as $p | ["avg_jct_s", "fleet_energy_j"] |
-		all(. as $f | $p.exclusive[$f] - $p.learn[$f] > 2 / 3 * ($p.exclusive[$f] - $p.joint[$f]))' out.json
-	jq -e '.policies | .[0].learning as $l | (.[1] | has("learning") | not) and $l.experiments > 9 and
-		$l.took_s > 0 and $l.iterations > 0' out.json
-	head -n 13 "$HES_SOURCE_ROOT/data/traces/demo.csv" >few.csv
-	"$HESHARE" simulate few.csv -p learn:jct,learn:energy --json --no-timing -t 1 >a.json
-	"$HESHARE" simulate few.csv -p learn:jct,learn:energy --json --no-timing -t 2 >b.json
-	cmp a.json b.json
-	"$HESHARE" simulate few.csv -p learn | grep -q "^experiments of learn:balanced: [0-9]* windows at other clocks, .* They took .* of GPU time"
-	refused 2 'policy learn: preference "quick" is not one of' few.csv -p learn:quick
-}
-
 @test "replanning knows preferences, and goes on where the room for new workloads ends" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint:energy,joint:jct --json >out.json
 	[ "$(jq '.policies | .[0].busy_energy_j < .[1].busy_energy_j and .[0].avg_jct_s > .[1].avg_jct_s' out.json)" = true ]

@@ -149,8 +149,6 @@ int offer_print_policies(void)
 		name_row(&variants, "variant", rows[i][0], rows[i][1]);
 	cli_print_table(&policies, stdout, 0);
 	printf("Most jobs: at once on %d GPUs.\n\n", LIST_GPUS);
-	puts("simulate also takes learn: joint that knows no workload at the start, and learns\n"
-	     "while jobs work.\n");
 	puts("heshare, heshare-tuned and joint take a preference, as in joint:energy:\n");
 	cli_print_table(&preferences, stdout, 2);
 	puts("\nmorak, muserve, batchdvfs, mps-equal, mps-default, static, static-equal, cap and\n"

@@ -204,19 +204,6 @@ static void put_figure(json_t *row, const struct figure *f, double v)
 	json_object_set_new(inner, dot + 1, number);
 }
 
-/* As in the report of a run. */
-static json_t *learning_json(const struct learn_account *a)
-{
-	const struct learn_cost paid = learn_paid(a);
-	json_int_t n = 0;
-
-	for (size_t i = 0; i < LEARN_WHATS; i++)
-		n += a->n[i];
-	return json_pack("{s:I, s:f, s:f, s:I}", "experiments", n, "took_s", paid.seconds,
-			 "energy_j", paid.joules, "iterations",
-			 (json_int_t)llround(paid.iterations));
-}
-
 static json_t *run_json(const struct campaign_run *r, bool timing)
 {
 	json_t *row = json_pack("{s:s, s:s, s:I}", "name", r->who->name, "prefer", r->who->prefer,
@@ -225,8 +212,6 @@ static json_t *run_json(const struct campaign_run *r, bool timing)
 	for (const struct figure *f = campaign_figures; f->key; f++)
 		if (*f->key && campaign_shows(f, timing))
 			put_figure(row, f, f->of(r));
-	if (r->who->learns)
-		json_object_set_new(row, "learning", learning_json(&r->learning));
 	return row;
 }
 
@@ -515,30 +500,6 @@ void campaign_print_settings(const struct campaign *c)
 	}
 }
 
-/* Of the first seed. */
-static void print_learning(const struct campaign *c)
-{
-	char label[2 * HES_NAME_MAX], took[HES_QUANTITY_MAX], joules[HES_QUANTITY_MAX];
-
-	for (size_t w = 0; w < c->n_who; w++) {
-		const struct learn_account *a = &campaign_runs_of(c, w)->learning;
-		const struct learn_cost paid = learn_paid(a);
-		const uint32_t *n = a->n;
-
-		if (!c->who[w].learns)
-			continue;
-		campaign_contender_label(&c->who[w], label, sizeof(label));
-		printf("\nexperiments of %s: %" PRIu32 " window%s at other clocks, %" PRIu32
-		       " job%s measured alone, %" PRIu32
-		       " window%s of co-run sets. They took %s of GPU time "
-		       "and %s more than the same work without them, which is part of its row.\n",
-		       label, n[LEARN_OF_CLOCK], hes_s(n[LEARN_OF_CLOCK]), n[LEARN_OF_NEWCOMER],
-		       hes_s(n[LEARN_OF_NEWCOMER]), n[LEARN_OF_SET], hes_s(n[LEARN_OF_SET]),
-		       hes_time_text(took, paid.seconds * 1e6),
-		       hes_energy_text(joules, paid.joules * 1e3));
-	}
-}
-
 void campaign_print_profiling(const struct hes_store_profiling *p)
 {
 	char text[CLI_PROFILING_MAX];
@@ -558,7 +519,6 @@ int campaign_print_table(const struct campaign *c, bool wide, bool timing, struc
 		print_heading(&t);
 		print_table(&t);
 		campaign_print_settings(c);
-		print_learning(c);
 		campaign_print_profiling(&c->profiling);
 		print_never_sampled(c);
 		print_known(c);

@@ -6,7 +6,7 @@
  * (app/known.h), from which other batch sizes and types are derived. A set is watched against what
  * its members do alone.
  */
-#include "app/learn_replay.h"
+#include "learn_replay.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,10 +2,10 @@
  * learn_replay.h - a replay that begins with nothing known of any workload: src/learn decides, the
  * joint planner plans what waits, and the simulation shows what a run would measure.
  */
-#ifndef HES_APP_LEARN_REPLAY_H
-#define HES_APP_LEARN_REPLAY_H
+#ifndef PAPERS_LEARN_REPLAY_H
+#define PAPERS_LEARN_REPLAY_H
 
-#include "app/learn_state.h"
+#include "learn_state.h"
 
 #define LEARN_REPLAY_POLICY "learn" /* what commands call it */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "app/known.h"
-#include "app/learn_state.h"
+#include "learn_state.h"
 
 #define SHORT_S 100. /* a job that finds out how long it takes */
 #define LONG_S  2000.

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "app/learn_replay.h"
+#include "learn_replay.h"
 
 #define EACH 1000 /* evaluations of a search for each waiting job: it plans often */
 

@@ -4,8 +4,8 @@
  *
  * A kind is a workload at a batch size. Jobs, kinds, workloads and GPU types have numbers.
  */
-#ifndef HES_APP_LEARN_STATE_H
-#define HES_APP_LEARN_STATE_H
+#ifndef PAPERS_LEARN_STATE_H
+#define PAPERS_LEARN_STATE_H
 
 #include "app/app.h"
 #include "base/rng.h"
