@@ -106,18 +106,6 @@ static int rows_add(struct app_rows *to, const struct app_rows *more, struct hes
 		       : 0;
 }
 
-static int points_add(struct hes_points *to, const struct hes_points *more, struct hes_err *err)
-{
-	struct hes_point *grown = reallocarray(to->v, to->n + more->n + 1, sizeof(*grown));
-
-	if (!grown)
-		return hes_fail(err, -ENOMEM, "out of memory for points");
-	memcpy(grown + to->n, more->v, more->n * sizeof(*grown));
-	to->v = grown;
-	to->n += more->n;
-	return 0;
-}
-
 /* Profiles and samples that follow from the points. */
 static int import_derive(const char *path, const struct hes_catalogue *c, struct import_files *f,
 			 struct hes_err *err)
@@ -135,17 +123,14 @@ static int import_derive(const char *path, const struct hes_catalogue *c, struct
 	return rc;
 }
 
-static bool is_read(const char *folder, const char *name)
+static bool is_read(const char *name)
 {
 	static const char *const names[] = { "profiles.csv", "samples.csv", "points.csv" };
-	bool known = strcmp(name, "gpu.json") == 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
-	for (const char *const *t = measured_tables; *t; t++)
-		known = known || strcmp(name, *t) == 0;
-	return known && measured_is_there(folder);
+	return false;
 }
 
 static int by_entry(const struct dirent **a, const struct dirent **b)
@@ -168,7 +153,7 @@ static int name_not_read(const char *folder, struct import_files *f, struct hes_
 		char path[PATH_MAX + NAME_MAX + 2], *entry;
 
 		snprintf(path, sizeof(path), "%s/%s", folder, name);
-		if (room && strcmp(name, ".") && strcmp(name, "..") && !is_read(folder, name)) {
+		if (room && strcmp(name, ".") && strcmp(name, "..") && !is_read(name)) {
 			room = asprintf(&entry, "%s%s", name, is_folder(path) ? "/" : "") >= 0;
 			if (room)
 				f->not_read[f->n_not_read++] = entry;
@@ -179,30 +164,19 @@ static int name_not_read(const char *folder, struct import_files *f, struct hes_
 	return room ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 }
 
-static int import_measured(const char *folder, const struct hes_catalogue *c,
-			   struct import_files *f, struct hes_err *err)
-{
-	struct hes_points points;
-	int rc = measured_points_load(folder, c, &points, f->left_out, err);
-
-	if (rc)
-		return rc;
-	rc = points_add(&f->points, &points, err);
-	hes_points_free(&points);
-	return rc;
-}
-
-static int import_folder(const char *folder, const struct hes_catalogue *c, struct import_files *f,
-			 struct hes_err *err)
+static int import_folder(const char *folder, struct import_files *f, struct hes_err *err)
 {
 	const bool rows = is_within(folder, "profiles.csv") || is_within(folder, "samples.csv"),
-		   points = is_within(folder, "points.csv"), measured = measured_is_there(folder);
+		   points = is_within(folder, "points.csv");
 	char path[PATH_MAX + NAME_MAX + 2];
 	int rc = 0;
 
-	if (!rows && !points && !measured)
+	if (!rows && !points)
 		return hes_fail(err, -ENOENT,
-				"%s: no profiles.csv, samples.csv, points.csv or gpu.json in it",
+				is_within(folder, "gpu.json")
+					? "%s: tables of a measured GPU: bench/gpu/points makes "
+					  "their points.csv"
+					: "%s: no profiles.csv, samples.csv or points.csv in it",
 				folder);
 	if (rows)
 		rc = app_rows_load(folder, &f->rows, err);
@@ -211,8 +185,6 @@ static int import_folder(const char *folder, const struct hes_catalogue *c, stru
 		rc = hes_file_check_plain(path, err);
 	if (!rc && points)
 		rc = hes_points_load(path, &f->points, err);
-	if (!rc && measured)
-		rc = import_measured(folder, c, f, err);
 	return rc ? rc : name_not_read(folder, f, err);
 }
 
@@ -220,7 +192,8 @@ static int import_file(const char *path, struct import_files *f, struct hes_err 
 {
 	if (has_column(path, "mechanism"))
 		return hes_fail(err, -EINVAL,
-				"%s: a table of a measured GPU; give its folder, with gpu.json",
+				"%s: a table of a measured GPU: bench/gpu/points makes points.csv "
+				"of its folder",
 				path);
 	return has_column(path, "windows") ? hes_points_load(path, &f->points, err)
 					   : app_rows_load(path, &f->rows, err);
@@ -230,7 +203,7 @@ int import_files_load(const char *path, const struct hes_catalogue *c, struct im
 		      struct hes_err *err)
 {
 	struct import_files f = { 0 };
-	int rc = is_folder(path) ? import_folder(path, c, &f, err) : import_file(path, &f, err);
+	int rc = is_folder(path) ? import_folder(path, &f, err) : import_file(path, &f, err);
 
 	if (!rc)
 		rc = import_derive(path, c, &f, err);

@@ -1,9 +1,9 @@
 /*
  * profiles_files.h - add files to the store, and write what the store has as files.
  *
- * A folder may have profiles.csv, samples.csv, points.csv, and the tables of a measured GPU next to
- * its gpu.json. Points come with the profiles and samples that are derived from them; where
- * profiles.csv or samples.csv have the same, theirs count.
+ * A folder may have profiles.csv, samples.csv and points.csv. Points come with the profiles and
+ * samples that are derived from them; where profiles.csv or samples.csv have the same, theirs
+ * count.
  */
 #ifndef HES_APP_PROFILES_FILES_H
 #define HES_APP_PROFILES_FILES_H
@@ -14,13 +14,11 @@
 #include "app/app.h"
 #include "app/known_folder.h"
 #include "app/known_store.h"
-#include "app/measured_points.h"
 
 struct import_files {
 	struct app_rows rows;
 	struct hes_points points;
-	size_t left_out[MEASURED_REASONS]; /* rows of a measured GPU that are no points */
-	char **not_read;                   /* names in the folder, of folders with a / */
+	char **not_read; /* names in the folder, of folders with a / */
 	size_t n_not_read;
 };
 

@@ -9,8 +9,6 @@
 
 #include "base/file.h"
 
-#define VERSION 1 /* of the documents that commands write */
-
 /* Memory that jansson 2.14 needs on a 64-bit machine, rounded up. Other values cost at most the
  * bytes counted for their comma or colon. */
 #define OBJECT_BYTES 240
@@ -90,10 +88,20 @@ int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_e
 	return rc;
 }
 
+/* Of a document that lost a member, or has one under another name, since version 1. */
+static int document_version(const char *format)
+{
+	return !strcmp(format, "heshare-profiles-list") ||
+			       !strcmp(format, "heshare-profiles-import")
+		       ? 2
+		       : 1;
+}
+
 json_t *hes_json_document(const char *format, json_t *members)
 {
-	json_t *doc =
-		members ? json_pack("{s:s, s:i}", "format", format, "version", VERSION) : NULL;
+	json_t *doc = members ? json_pack("{s:s, s:i}", "format", format, "version",
+					  document_version(format))
+			      : NULL;
 
 	if (doc && json_object_update(doc, members)) {
 		json_decref(doc);

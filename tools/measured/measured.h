@@ -5,7 +5,7 @@
 #ifndef TOOLS_MEASURED_H
 #define TOOLS_MEASURED_H
 
-#include "core/measured_about.h"
+#include "measured/measured_about.h"
 #include "measured/observe.h"
 
 /**

@@ -88,15 +88,6 @@ struct reported {
 	json_t *list;
 };
 
-static size_t left_out_of(const struct import_files *f)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < MEASURED_REASONS; i++)
-		n += f->left_out[i];
-	return n;
-}
-
 static json_t *import_json(const char *path, const struct import_files *f,
 			   const struct hes_delivered *d)
 {
@@ -107,30 +98,17 @@ static json_t *import_json(const char *path, const struct import_files *f,
 
 		json_array_append_new(not_read, name ? name : json_string("a name not in UTF-8"));
 	}
-	return json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:o}", "from",
-			 path, "number", (json_int_t)d->origin, "profiles", "new",
+	return json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:o}", "from", path,
+			 "number", (json_int_t)d->origin, "profiles", "new",
 			 (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
 			 "samples", "new", (json_int_t)d->samples_new, "known",
 			 (json_int_t)d->samples_known, "points", "new", (json_int_t)d->points_new,
-			 "known", (json_int_t)d->points_known, "left_out",
-			 (json_int_t)left_out_of(f), "not_read", not_read);
+			 "known", (json_int_t)d->points_known, "not_read", not_read);
 }
 
-/* What is there and was not stored: rows that are no points, and files of other kinds. */
-static void print_not_stored(const char *path, const struct import_files *f)
+/* Files of other kinds in a folder. */
+static void print_not_read(const char *path, const struct import_files *f)
 {
-	const char *between = ": left out: ";
-
-	if (left_out_of(f))
-		fputs(path, stdout);
-	for (size_t i = 0; i < MEASURED_REASONS; i++)
-		if (f->left_out[i]) {
-			printf("%s%zu row%s %s", between, f->left_out[i], hes_s(f->left_out[i]),
-			       measured_reason_texts[i]);
-			between = ", ";
-		}
-	if (left_out_of(f))
-		putchar('\n');
 	if (!f->n_not_read)
 		return;
 	printf("%s: not read: ", path);
@@ -157,7 +135,7 @@ static void tell_import(void *ctx, const char *path, const struct import_files *
 	if (d->points_new + d->points_known)
 		printf("; points: %zu new, %zu known", d->points_new, d->points_known);
 	putchar('\n');
-	print_not_stored(path, f);
+	print_not_read(path, f);
 	fflush(stdout);
 }
 
@@ -246,9 +224,9 @@ static const struct command cmd_import = {
 	.max_args = 1000,
 	.summary = "add rows of files and folders",
 	.text = "Adds profiles.csv, samples.csv, or points.csv with the profiles and samples that "
-		"follow from it; or a folder with them, or one that bench/gpu/measure wrote. Other "
-		"files of a folder are named. A file or folder is added completely or not at all. "
-		"Rows that are in the store are skipped.",
+		"follow from it; or a folder with them. Other files of a folder are named. A file "
+		"or folder is added completely or not at all. Rows that are in the store are "
+		"skipped.",
 	.example = "  heshare profiles import lab\n  heshare profiles import this-week/samples.csv",
 	.opts = import_opts,
 	.opts_size = sizeof(struct profiles_opts),

@@ -1,10 +1,10 @@
 /*
  * measured_about.h - gpu.json of a folder that bench/gpu/measure wrote (docs/formats/measured.md).
  *
- * Its tables are read by who needs them: src/app/measured_points.c, and tools/measured.
+ * measured_tables.c reads its tables.
  */
-#ifndef HES_CORE_MEASURED_ABOUT_H
-#define HES_CORE_MEASURED_ABOUT_H
+#ifndef HES_MEASURED_ABOUT_H
+#define HES_MEASURED_ABOUT_H
 
 #include <jansson.h>
 #include <stdbool.h>
