@@ -72,7 +72,7 @@ int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out
 	a->c = *c;
 	a->out = *out;
 	a->next_sweep_ns = now;
-	rc = users_create(&a->users, &a->c, n);
+	rc = users_create(&a->users, &a->c);
 	if (!rc)
 		rc = connections_create(&a->connections, &a->c, &a->out);
 	if (!rc)
@@ -172,8 +172,7 @@ int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, const struct h
 	if (id >= a->c.connections || a->connections.v[id].used)
 		return -EINVAL;
 	u = user_of(&a->users, uid, now);
-	if (!room_check(a, uid, a->connections.used, u ? u->n : UINT32_MAX,
-			user_is_trusted(&a->users, uid), &err)) {
+	if (!room_check(a, uid, a->connections.used, u->n, user_is_trusted(&a->users, uid), &err)) {
 		u->n++;
 		connection_open(&a->connections, id, uid, of, now);
 		return 0;
@@ -336,17 +335,12 @@ static void gpus_set_phi(struct arbiter *a, uint32_t gpu, double phi, uint64_t n
 static int set_user_weight(struct arbiter *a, const struct fair_set *s, uint64_t now,
 			   struct hes_err *err)
 {
-	struct user *u;
-
 	if (s->uid == FAIR_ANY_USER)
 		return hes_fail(err, -EINVAL, "a weight, but no tenant and no user");
 	if (weight_check(s->weight, err))
 		return -EINVAL;
-	u = user_of(&a->users, s->uid, now);
-	if (!u)
-		return hes_fail(err, -ENOMEM, "the arbiter has no room for another user");
-	u->weight = s->weight;
-	u->weight_set = true;
+	if (user_set_weight(&a->users, s->uid, s->weight, now, err))
+		return err->code;
 	for (uint32_t i = 0; i < a->c.n_gpus; i++) {
 		gpu_account(&a->gpus[i], now);
 		tenants_set_user(&a->tenants, i, s->uid, s->weight);
