@@ -53,12 +53,14 @@ double power_watts(const struct power *p)
 	return p->known ? p->mean_w : p->queued_w;
 }
 
-bool power_keep(struct power *p)
+bool power_not_kept(const struct power *p)
 {
-	if (!p->known || fabs(p->mean_w / p->profile.kept_w - 1) < WORTH_STORE)
-		return false;
+	return p->known && !(fabs(p->mean_w / p->profile.kept_w - 1) < WORTH_STORE);
+}
+
+void power_kept(struct power *p)
+{
 	p->profile.kept_w = p->mean_w;
-	return true;
 }
 
 bool power_is_missing(const struct power *p)

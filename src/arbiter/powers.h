@@ -46,7 +46,8 @@ struct power_news {
 
 /** A value of @ns was measured. @param profile_ns  the profiling time; 0: there are no profiles */
 struct power_news power_measured(struct power *p, double watts, uint64_t ns, uint64_t profile_ns);
-/** @return whether the store should have it: then it counts as kept */
-bool power_keep(struct power *p);
+/** @return whether the store should have it */
+bool power_not_kept(const struct power *p);
+void power_kept(struct power *p);
 
 #endif

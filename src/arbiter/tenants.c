@@ -104,12 +104,11 @@ static void power_store(struct tenants *ts, struct tenant *t, double cv, double 
 {
 	struct arbiter_order o = power_order(ts, t, true);
 
-	if (!power_keep(&t->power))
-		return;
 	o.profile.power_w = t->power.mean_w;
 	o.profile.cv = cv;
 	o.profile.seconds = seconds;
-	ts->out->order(ts->out->ctx, t->gpu, &o);
+	if (power_not_kept(&t->power) && ts->out->order(ts->out->ctx, t->gpu, &o))
+		power_kept(&t->power);
 }
 
 void tenants_found(struct tenants *ts, uint32_t gpu, const struct arbiter_profile *p)
@@ -184,13 +183,15 @@ void tenants_sweep(struct tenants *ts, uint64_t now)
 	}
 }
 
+/* What was used comes first: there may not be room for all orders. */
 void tenants_keep(struct tenants *ts)
 {
 	for (uint32_t i = 0; i < ts->n; i++)
-		if (ts->v[i].used) {
-			power_store(ts, &ts->v[i], 0, 0);
+		if (ts->v[i].used)
 			usage_keep(ts, &ts->v[i]);
-		}
+	for (uint32_t i = 0; i < ts->n; i++)
+		if (ts->v[i].used)
+			power_store(ts, &ts->v[i], 0, 0);
 }
 
 /* Its name is there, or there is room for it. There are more places than connections: one is free,

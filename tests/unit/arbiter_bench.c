@@ -156,6 +156,8 @@ static bool bench_order(void *ctx, size_t at, const struct arbiter_order *o)
 	(void)at;
 	if (o->kind == ORDER_ENERGY)
 		return bench_read(b, o->tag);
+	if ((o->kind == ORDER_USAGE || o->kind == ORDER_KEEP) && b->store_room && !--b->store_room)
+		return ++b->store_room, false;
 	if (o->kind == ORDER_USAGE)
 		return bench_usage(b, &o->usage);
 	if (o->kind == ORDER_CLOCK)

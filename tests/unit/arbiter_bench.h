@@ -69,6 +69,7 @@ struct bench {
 	struct arbiter_profile kept[BENCH_CLIENTS];
 	size_t n_kept;
 	bool store_is_full;  /* nothing that was used is kept */
+	uint32_t store_room; /* orders for it that are taken yet; 0: all */
 	uint32_t holder;     /* client; UINT32_MAX: none */
 	uint32_t overlaps;   /* leases granted while another was held, and not lost */
 	uint32_t notes[16];  /* by kind */

@@ -513,6 +513,54 @@ TEST(what_tenants_have_used_is_kept)
 	bench_close(&b);
 }
 
+TEST(what_was_used_is_kept_before_powers_where_not_all_has_room)
+{
+	bench_open(&b, NULL, 12);
+	b.refresh_ns = 10 * BENCH_MS;
+	bench_ready(&b, b.refresh_ns);
+	for (uint32_t i = 0; i < 3; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "t%u", i);
+		bench_add(&b, name, 1, 100);
+		b.c[i].draws_w = 200;
+	}
+	bench_run(&b, 5 * BENCH_SECOND);
+	b.n_kept = 0;
+	b.store_room = 4;
+	arbiter_keep(b.a, b.now);
+	bench_status(&b);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(fabs(b.c[i].kept_s * 1e9 -
+				 (double)bench_row(&b, b.c[i].tenant)->time_ns) < 1e3);
+	assert_int_equal(b.n_kept, 0);
+	b.store_room = 0;
+	arbiter_keep(b.a, b.now);
+	assert_int_equal(b.n_kept, 3);
+	bench_close(&b);
+}
+
+TEST(users_with_weights_leave_room_for_all_that_connect)
+{
+	bench_open(&b, NULL, 12);
+	for (b.set_uid = 5000; b.set_uid < 5000 + BENCH_CLIENTS; b.set_uid++)
+		assert_int_equal(bench_set(&b, 0, NAN, "", 2), 0);
+	assert_int_equal(bench_set(&b, 0, NAN, "", 2), -ENOSPC);
+	b.set_uid = 5000;
+	assert_int_equal(bench_set(&b, 0, NAN, "", 3), 0);
+	assert_int_equal(bench_set(&b, 0, NAN, "", 1), 0);
+	b.set_uid = 6000;
+	assert_int_equal(bench_set(&b, 0, NAN, "", 2), 0);
+	for (uint32_t i = 0; i < BENCH_CLIENTS - 1; i++) {
+		bench_add(&b, "t", 1, 200);
+		b.c[i].uid = 7000 + i;
+	}
+	bench_run(&b, BENCH_SECOND);
+	for (uint32_t i = 0; i < BENCH_CLIENTS - 1; i++)
+		assert_int_equal(b.c[i].refused, 0);
+	bench_close(&b);
+}
+
 TEST(connections_of_a_user_are_bounded)
 {
 	struct arbiter_config c = bench_config();
