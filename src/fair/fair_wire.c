@@ -8,37 +8,37 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NO_TEXT SIZE_MAX
+/* clang-format off */
+#define SIZE(message)         .size = sizeof(struct message)
+#define ZERO(message)         .zero = offsetof(struct message, zero)
+#define TEXT(message, member) { offsetof(struct message, member), \
+				sizeof(((struct message *)0)->member) }
 
-/* A row a type: its length, and where its text and its reserved field are. */
+/* A row a type: its length, where its reserved field is, and its texts. */
 static const struct {
 	unsigned type;
-	size_t size, text, text_max, zero;
+	size_t size, zero;
+	struct { size_t at, max; } texts[2];
 } rows[] = {
-	{ FAIR_HELLO, sizeof(struct fair_hello), offsetof(struct fair_hello, tenant), FAIR_NAME_MAX,
-	  offsetof(struct fair_hello, zero) },
-	{ FAIR_WANT, sizeof(struct fair_want), NO_TEXT, 0, 0 },
-	{ FAIR_RELEASE, sizeof(struct fair_release), NO_TEXT, 0,
-	  offsetof(struct fair_release, zero) },
-	{ FAIR_STATUS, sizeof(struct fair_status), NO_TEXT, 0, 0 },
-	{ FAIR_SET, sizeof(struct fair_set), offsetof(struct fair_set, tenant), FAIR_NAME_MAX,
-	  offsetof(struct fair_set, zero) },
-	{ FAIR_PING, sizeof(struct fair_ping), NO_TEXT, 0, 0 },
-	{ FAIR_PONG, sizeof(struct fair_ping), NO_TEXT, 0, 0 },
-	{ FAIR_WELCOME, sizeof(struct fair_welcome), NO_TEXT, 0, 0 },
-	{ FAIR_REFUSED, sizeof(struct fair_answer), offsetof(struct fair_answer, text),
-	  FAIR_TEXT_MAX, offsetof(struct fair_answer, zero) },
-	{ FAIR_PREPARE, sizeof(struct fair_prepare), NO_TEXT, 0, 0 },
-	{ FAIR_GRANT, sizeof(struct fair_grant), NO_TEXT, 0, 0 },
-	{ FAIR_STOP, sizeof(struct fair_stop), NO_TEXT, 0, 0 },
-	{ FAIR_GPU, sizeof(struct fair_gpu), offsetof(struct fair_gpu, name), FAIR_NAME_MAX, 0 },
-	{ FAIR_TENANT, sizeof(struct fair_tenant_row), offsetof(struct fair_tenant_row, tenant),
-	  FAIR_NAME_MAX, 0 },
-	{ FAIR_OUTSIDE, sizeof(struct fair_outside), offsetof(struct fair_outside, name), 16, 0 },
-	{ FAIR_END, sizeof(struct fair_end), NO_TEXT, 0, 0 },
-	{ FAIR_ANSWER, sizeof(struct fair_answer), offsetof(struct fair_answer, text),
-	  FAIR_TEXT_MAX, offsetof(struct fair_answer, zero) },
+	{ FAIR_HELLO, SIZE(fair_hello), ZERO(fair_hello), .texts = { TEXT(fair_hello, tenant) } },
+	{ FAIR_WANT, SIZE(fair_want) },
+	{ FAIR_RELEASE, SIZE(fair_release), ZERO(fair_release) },
+	{ FAIR_STATUS, SIZE(fair_status) },
+	{ FAIR_SET, SIZE(fair_set), ZERO(fair_set), .texts = { TEXT(fair_set, tenant) } },
+	{ FAIR_PING, SIZE(fair_ping) },
+	{ FAIR_PONG, SIZE(fair_ping) },
+	{ FAIR_WELCOME, SIZE(fair_welcome) },
+	{ FAIR_REFUSED, SIZE(fair_answer), ZERO(fair_answer), .texts = { TEXT(fair_answer, text) } },
+	{ FAIR_PREPARE, SIZE(fair_prepare) },
+	{ FAIR_GRANT, SIZE(fair_grant) },
+	{ FAIR_STOP, SIZE(fair_stop) },
+	{ FAIR_GPU, SIZE(fair_gpu), .texts = { TEXT(fair_gpu, name), TEXT(fair_gpu, policy) } },
+	{ FAIR_TENANT, SIZE(fair_tenant_row), .texts = { TEXT(fair_tenant_row, tenant) } },
+	{ FAIR_OUTSIDE, SIZE(fair_outside), .texts = { TEXT(fair_outside, name) } },
+	{ FAIR_END, SIZE(fair_end) },
+	{ FAIR_ANSWER, SIZE(fair_answer), ZERO(fair_answer), .texts = { TEXT(fair_answer, text) } },
 };
+/* clang-format on */
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -116,9 +116,11 @@ int fair_wire_parse(const void *packet, size_t length, union fair_message *out)
 		return -EBADMSG;
 	if (rows[i].zero)
 		memcpy(&zero, bytes + rows[i].zero, sizeof(zero));
-	if (zero ||
-	    (rows[i].text != NO_TEXT && !text_is_clean(bytes + rows[i].text, rows[i].text_max)))
+	if (zero)
 		return -EBADMSG;
+	for (size_t k = 0; k < 2 && rows[i].texts[k].max; k++)
+		if (!text_is_clean(bytes + rows[i].texts[k].at, rows[i].texts[k].max))
+			return -EBADMSG;
 	memcpy(out, packet, length);
 	return 0;
 }

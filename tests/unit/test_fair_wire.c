@@ -68,6 +68,11 @@ TEST(names_end_and_have_no_control_characters)
 	assert_int_equal(fair_wire_parse(&m, length, &got), 0);
 	m.hello.zero = 1;
 	assert_int_equal(fair_wire_parse(&m, length, &got), -EBADMSG);
+	length = fair_wire_begin(&m, FAIR_GPU);
+	strcpy(m.gpu.policy, "etf");
+	assert_int_equal(fair_wire_parse(&m, length, &got), 0);
+	memset(m.gpu.policy, 'a', sizeof(m.gpu.policy));
+	assert_int_equal(fair_wire_parse(&m, length, &got), -EBADMSG);
 }
 
 /* What is reserved is nothing: a later version may give it a meaning. */
