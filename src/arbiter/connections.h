@@ -27,6 +27,8 @@ struct connection {
 	bool wants;
 	uint64_t lease; /* its current one, or the one that it lost */
 
+	bool idle; /* not_held.c: its process does not use the GPU, as of the last look */
+
 	/* listing.c: rows of an answer to STATUS wait for room */
 	bool listing;
 	uint32_t list_gpu, list_row;

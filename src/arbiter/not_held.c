@@ -4,23 +4,42 @@
 #include "arbiter/not_held.h"
 
 /* A process that has connected may be gone, and another may have its pid. */
-static bool process_is_connected(const struct connections *cs, uint32_t gpu,
-				 const struct hes_process *p)
+static bool connection_is_of(const struct connection *c, uint32_t gpu, const struct hes_process *p)
 {
-	for (const struct connection *c = cs->v; c < cs->v + cs->c->connections; c++)
-		if (c->greeted && c->gpu == gpu && c->pid == (uint32_t)p->pid &&
-		    (!c->started || c->started == p->started))
+	return c->greeted && c->gpu == gpu && c->pid == (uint32_t)p->pid &&
+	       (!c->started || c->started == p->started);
+}
+
+/* Also where the process was forked from that of the connection. */
+static bool connection_holds(const struct connection *c, uint32_t gpu,
+			     const struct arbiter_process *p)
+{
+	bool holds = connection_is_of(c, gpu, &p->id);
+
+	for (uint32_t i = 0; !holds && i < p->n_forked; i++)
+		holds = connection_is_of(c, gpu, &p->forked_from[i]);
+	return holds;
+}
+
+static bool connection_is_listed(const struct connection *c, uint32_t gpu,
+				 const struct arbiter_process *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (connection_is_of(c, gpu, &v[i].id))
 			return true;
 	return false;
 }
 
-static bool process_is_held(const struct connections *cs, uint32_t gpu,
-			    const struct arbiter_process *p)
+/* @return whether it is held by a connection, which is then known to be idle or not */
+static bool process_is_held(struct connections *cs, uint32_t gpu, const struct arbiter_process *p)
 {
-	bool held = process_is_connected(cs, gpu, &p->id);
+	bool held = false;
 
-	for (uint32_t i = 0; !held && i < p->n_forked; i++)
-		held = process_is_connected(cs, gpu, &p->forked_from[i]);
+	for (struct connection *c = cs->v; c < cs->v + cs->c->connections; c++)
+		if (connection_holds(c, gpu, p)) {
+			c->idle &= p->idle;
+			held = true;
+		}
 	return held;
 }
 
@@ -32,16 +51,19 @@ static bool outside_has(const struct outside *o, const struct hes_process *p)
 	return false;
 }
 
-void outside_look(struct outside *o, const struct connections *cs, uint32_t gpu,
+void outside_look(struct outside *o, struct connections *cs, uint32_t gpu,
 		  const struct arbiter_process *v, size_t n)
 {
 	const struct outside before = *o;
 
 	o->n = 0;
-	for (size_t i = 0; i < n && o->n < OUTSIDE_MAX; i++) {
+	for (struct connection *c = cs->v; c < cs->v + cs->c->connections; c++)
+		if (c->gpu == gpu)
+			c->idle = connection_is_listed(c, gpu, v, n);
+	for (size_t i = 0; i < n; i++) {
 		struct arbiter_process *p = &o->v[o->n];
 
-		if (process_is_held(cs, gpu, &v[i]))
+		if (process_is_held(cs, gpu, &v[i]) || o->n == OUTSIDE_MAX)
 			continue;
 		*p = v[i];
 		/* The kernel cuts names, and a process chooses its own. */
@@ -58,7 +80,8 @@ bool outside_watch(struct outside *o, const struct connections *cs, uint32_t gpu
 	for (uint32_t i = 0; i < o->n; i++)
 		is |= o->again[i] && !o->v[i].idle;
 	for (uint32_t i = 0; !is && i < cs->c->connections; i++)
-		is = cs->v[i].greeted && cs->v[i].gpu == gpu && cs->v[i].state == FAIR_LOST;
+		is = cs->v[i].greeted && cs->v[i].gpu == gpu && cs->v[i].state == FAIR_LOST &&
+		     !cs->v[i].idle;
 	if (is)
 		o->last_ns = now;
 	return is;

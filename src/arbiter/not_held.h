@@ -20,7 +20,7 @@ struct outside {
 };
 
 /** All processes with a context on @gpu were looked up. */
-void outside_look(struct outside *o, const struct connections *cs, uint32_t gpu,
+void outside_look(struct outside *o, struct connections *cs, uint32_t gpu,
 		  const struct arbiter_process *v, size_t n);
 /** @return whether there may be work outside of leases now */
 bool outside_watch(struct outside *o, const struct connections *cs, uint32_t gpu, uint64_t now);

@@ -351,8 +351,14 @@ TEST(a_tenant_with_long_kernels_pays_all_of_its_loans_back)
 	bench_close(&b);
 }
 
+/* Unless the driver says that its process does nothing. */
 TEST(fairness_is_unknown_while_a_tenant_is_lost)
 {
+	struct arbiter_process v[] = {
+		{ .id = { 101, 51 }, .idle = true },
+		{ .id = { 7, 60 }, .forked_from = { { 101, 51 } }, .n_forked = 1 }
+	};
+
 	bench_open(&b, NULL, 14);
 	bench_add(&b, "a", 1, 200);
 	bench_add(&b, "hangs", 1, 200);
@@ -362,6 +368,13 @@ TEST(fairness_is_unknown_while_a_tenant_is_lost)
 	bench_status(&b);
 	assert_int_equal(bench_row(&b, "hangs")->state, FAIR_LOST);
 	assert_true(isnan(b.gpu.fairness_system) && isnan(b.gpu.total_system));
+	for (int k = 0; k < 3; k++) {
+		v[1].idle = k == 1;
+		bench_processes(&b, v, k < 2 ? 2 : 0);
+		bench_run(&b, 10 * BENCH_SECOND);
+		bench_status(&b);
+		assert_int_equal(isnan(b.gpu.fairness_time) != 0, k != 1);
+	}
 	arbiter_disconnect(b.a, 1, b.now);
 	bench_run(&b, 10 * BENCH_SECOND);
 	bench_status(&b);
