@@ -100,21 +100,6 @@ static bool program_find(const struct app *app, const char *name, char out[PATH_
 
 /* --- the tenant --- */
 
-static int tenant_check(const char *name, struct hes_err *err)
-{
-	size_t n = strlen(name);
-
-	if (!n || n >= FAIR_NAME_MAX)
-		return hes_fail(err, -EINVAL, "--tenant: a name has 1 to %d bytes, not %zu",
-				FAIR_NAME_MAX - 1, n);
-	for (size_t i = 0; i < n; i++)
-		if (hes_utf8_is_control(name + i))
-			return hes_fail(err, -EINVAL,
-					"--tenant: byte %zu of the name is a control character",
-					i + 1);
-	return hes_is_utf8(name) ? 0 : hes_fail(err, -EINVAL, "--tenant: the name is not UTF-8");
-}
-
 static int tenant_export(const struct fair_tenant *q, const char *socket_path, struct hes_err *err)
 {
 	char clock[32];
@@ -156,7 +141,7 @@ static int tenant_number_gpus(const struct app *app, struct hes_err *err)
 int fair_tenant_prepare(const struct fair_tenant *q, struct hes_err *err)
 {
 	char path[FAIR_SOCKET_MAX], program[PATH_MAX];
-	int rc = q->name ? tenant_check(q->name, err)
+	int rc = q->name ? hes_check_name("--tenant", q->name, FAIR_NAME_MAX - 1, err)
 			 : hes_fail(err, -EINVAL,
 				    "--tenant is missing: the name that the arbiter counts the "
 				    "command under");

@@ -436,11 +436,11 @@ refused() { # SENTENCE ARGUMENT...
 
 @test "wrong usage of fair run exits 2 with what would be right" {
 	refused "--tenant is missing: the name that the arbiter counts the command under" -- true
-	refused "--tenant: a name has 1 to 63 bytes, not 0" --tenant "" -- true
-	refused "--tenant: a name has 1 to 63 bytes, not 64" --tenant "$(printf '%064d' 1)" -- true
-	refused "--tenant: byte 2 of the name is a control character" --tenant $'a\tb' -- true
-	refused "--tenant: byte 2 of the name is a control character" --tenant $'a\xc2\x85' -- true
-	refused "--tenant: the name is not UTF-8" --tenant $'a\xff' -- true
+	refused "--tenant: empty; a name is needed" --tenant "" -- true
+	refused "--tenant: \"$(printf '%060d' 0)...\" has more than 63 bytes" --tenant "$(printf '%064d' 1)" -- true
+	refused "--tenant: control character 0x09 in byte 2" --tenant $'a\tb' -- true
+	refused "--tenant: control character 0x85 in byte 2" --tenant $'a\xc2\x85' -- true
+	refused $'--tenant: "a\\xff" is not UTF-8, which names must be' --tenant $'a\xff' -- true
 	refused "--weight: 0 is outside 1e-06 to 1e+06" --tenant a --weight 0 -- true
 	run -2 heshare fair run --tenant a --if-refused hope -- true
 	[[ "$output" == *"--if-refused"*wait*run*exit* ]]

@@ -447,6 +447,7 @@ assert (tenant, gpu_type, clock) == ("worker", "T4", 0) and watts > 20 and secon
 		no-such-user
 	refused "--max-weight: 0 is outside 1e-06 to 1e+06" serve --max-weight 0
 	refused "--weight: 0 is outside 1e-06 to 1e+06" set --tenant a --weight 0
+	refused "--tenant: control character 0x09 in byte 2" set --weight 1 --tenant "$(printf 'a\tb')"
 	refused 'unexpected "now"; usage: heshare fair top' top now
 }
 

@@ -10,6 +10,7 @@
 
 #include "arbiter/server.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
@@ -82,9 +83,8 @@ static int message_make(const struct set_opts *o, struct fair_set *s, struct hes
 	if (o->gpus && o->user && !o->tenant)
 		return hes_fail(err, -EINVAL,
 				"--gpus: the weight of a user is that on all GPUs; leave it out");
-	if (o->tenant && (!*o->tenant || strlen(o->tenant) >= sizeof(s->tenant)))
-		return hes_fail(err, -EINVAL, "--tenant: a name has 1 to %zu bytes",
-				sizeof(s->tenant) - 1);
+	if (o->tenant && hes_check_name("--tenant", o->tenant, sizeof(s->tenant) - 1, err))
+		return -EINVAL;
 	if (o->tenant)
 		memcpy(s->tenant, o->tenant, strlen(o->tenant));
 	if (o->weight && hes_parse_double("--weight", o->weight, HES_FAIR_MIN_NUMBER,
