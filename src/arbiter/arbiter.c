@@ -115,7 +115,7 @@ static void connection_refuse(struct arbiter *a, uint32_t id, int code, const ch
 {
 	connection_answer(&a->connections, id, FAIR_REFUSED, code, text);
 	connection_say(&a->connections, ARBITER_REFUSED, id, text);
-	connection_doom(&a->connections, id);
+	connection_close_soon(&a->connections, id);
 }
 
 static void connection_close(struct arbiter *a, uint32_t id, uint64_t now)
@@ -137,12 +137,12 @@ static void connection_close(struct arbiter *a, uint32_t id, uint64_t now)
 static void arbiter_settle(struct arbiter *a, uint64_t now)
 {
 	do {
-		for (uint32_t i = 0; a->connections.doomed && i < a->c.connections; i++)
-			if (a->connections.v[i].doomed)
+		for (uint32_t i = 0; a->connections.closing && i < a->c.connections; i++)
+			if (a->connections.v[i].closing)
 				connection_close(a, i, now);
 		for (size_t i = 0; i < a->c.n_gpus; i++)
 			gpu_schedule(&a->gpus[i], now);
-	} while (a->connections.doomed);
+	} while (a->connections.closing);
 }
 
 /* @return 0; -EUSERS @all connections, or @own ones of the user, leave no room for another. A
@@ -190,7 +190,7 @@ void arbiter_disconnect(struct arbiter *a, uint32_t id, uint64_t now)
 {
 	if (id >= a->c.connections || !a->connections.v[id].used)
 		return;
-	connection_doom(&a->connections, id);
+	connection_close_soon(&a->connections, id);
 	arbiter_settle(a, now);
 }
 
@@ -430,14 +430,14 @@ void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t 
 	char text[FAIR_TEXT_MAX];
 	int rc;
 
-	if (!c || !c->used || c->doomed)
+	if (!c || !c->used || c->closing)
 		return;
 	rc = fair_wire_parse(packet, length, &m);
 	if (connection_floods(&a->connections, id,
 			      !rc && (m.head.type == FAIR_STATUS || m.head.type == FAIR_SET),
 			      now)) {
 		connection_say(&a->connections, ARBITER_FLOOD, id, NULL);
-		connection_doom(&a->connections, id);
+		connection_close_soon(&a->connections, id);
 	} else if (rc == -EPROTONOSUPPORT) {
 		fair_wire_say_version(packet, "the program", "the arbiter", text);
 		memcpy(&m.head, packet, sizeof(m.head));
@@ -447,7 +447,7 @@ void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t 
 		connection_say(&a->connections, ARBITER_BAD_PACKET, id,
 			       rc ? "a packet that is no message"
 				  : "a message that is out of place");
-		connection_doom(&a->connections, id);
+		connection_close_soon(&a->connections, id);
 	}
 	arbiter_settle(a, now);
 }

@@ -34,16 +34,16 @@ void connection_open(struct connections *cs, uint32_t id, uint32_t uid,
 					 .version = FAIR_WIRE_VERSION };
 }
 
-void connection_doom(struct connections *cs, uint32_t id)
+void connection_close_soon(struct connections *cs, uint32_t id)
 {
-	cs->doomed += !cs->v[id].doomed;
-	cs->v[id].doomed = true;
+	cs->closing += !cs->v[id].closing;
+	cs->v[id].closing = true;
 }
 
 void connection_shut(struct connections *cs, uint32_t id)
 {
 	cs->used--;
-	cs->doomed -= cs->v[id].doomed;
+	cs->closing -= cs->v[id].closing;
 	cs->v[id] = (struct connection){ .used = false };
 	cs->out->close(cs->out->ctx, id);
 }
@@ -51,8 +51,8 @@ void connection_shut(struct connections *cs, uint32_t id)
 void connection_send(struct connections *cs, uint32_t id, const union fair_message *m,
 		     size_t length)
 {
-	if (!cs->v[id].doomed && cs->out->send(cs->out->ctx, id, m, length))
-		connection_doom(cs, id);
+	if (!cs->v[id].closing && cs->out->send(cs->out->ctx, id, m, length))
+		connection_close_soon(cs, id);
 }
 
 void connection_answer(struct connections *cs, uint32_t id, enum fair_message_type type, int code,

@@ -1,7 +1,7 @@
 /*
  * connections.h - the connections of clients: who is at their other end, and what is sent there.
  *
- * No connection is closed while a list of them is read: it is doomed, and the arbiter closes it
+ * No connection is closed while a list of them is read: it is marked, and the arbiter closes it
  * after the call. A greeted connection belongs to a tenant; leases.h has its states.
  */
 #ifndef HES_ARBITER_CONNECTIONS_H
@@ -10,7 +10,7 @@
 #include "arbiter/arbiter_config.h"
 
 struct connection {
-	bool used, doomed;
+	bool used, closing;
 	uint32_t uid, pid;
 	uint64_t started;   /* of the process, as struct hes_process has it; 0: not known */
 	uint64_t second_ns; /* start of the second in which messages are counted */
@@ -38,7 +38,7 @@ struct connections {
 	const struct arbiter_config *c;
 	const struct arbiter_out *out;
 	struct connection *v; /* [c->connections] */
-	uint32_t used, doomed;
+	uint32_t used, closing;
 };
 
 /** @return 0; -ENOMEM */
@@ -47,10 +47,10 @@ int connections_create(struct connections *cs, const struct arbiter_config *c,
 void connections_free(struct connections *cs);
 void connection_open(struct connections *cs, uint32_t id, uint32_t uid,
 		     const struct hes_process *of, uint64_t now);
-void connection_doom(struct connections *cs, uint32_t id);
+void connection_close_soon(struct connections *cs, uint32_t id);
 /** Forget it, and have it closed. */
 void connection_shut(struct connections *cs, uint32_t id);
-/** Send; a connection that cannot take it is doomed. */
+/** Send; a connection that cannot take it is closing. */
 void connection_send(struct connections *cs, uint32_t id, const union fair_message *m,
 		     size_t length);
 /** FAIR_REFUSED or FAIR_ANSWER. */

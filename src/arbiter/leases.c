@@ -38,9 +38,9 @@ static struct hes_fair_queue *gpu_queue(const struct gpu *g)
 	return g->tenants->turns[g->index].queue;
 }
 
-bool gpu_has_outside(struct gpu *g, uint64_t now)
+bool gpu_has_other_work(struct gpu *g, uint64_t now)
 {
-	return outside_watch(&g->outside, g->connections, g->index, now);
+	return not_held_watch(&g->not_held, g->connections, g->index, now);
 }
 
 static void connection_turn(struct gpu *g, uint32_t id, enum fair_tenant_state state, uint64_t now)
@@ -129,7 +129,8 @@ void gpu_account(struct gpu *g, uint64_t now)
 static void lease_measured(struct gpu *g, const struct reading *r, uint64_t now)
 {
 	/* Whose the joules are is not known: the tenant is charged its power times its time. */
-	if (gpu_has_outside(g, now) || (g->outside.last_ns && g->outside.last_ns + r->ns >= now))
+	if (gpu_has_other_work(g, now) ||
+	    (g->not_held.last_ns && g->not_held.last_ns + r->ns >= now))
 		return;
 	g->lease.measured = true;
 	lease_tenant(g)->source = FAIR_POWER_MEASURED;
@@ -211,7 +212,7 @@ void lease_release(struct gpu *g, uint32_t id, const struct fair_release *r, uin
 	if (!r->lease || r->lease != c->lease)
 		return;
 	if (c->state == FAIR_LOST) {
-		gpu_has_outside(g, now);
+		gpu_has_other_work(g, now);
 		connection_turn(g, id, FAIR_IDLE, now);
 		if (r->more)
 			lease_want(g, id, now);
@@ -237,12 +238,12 @@ static void lease_lose(struct gpu *g, uint64_t now)
 	loan_end(&g->long_turns, t);
 	lease_rest(g, id, now);
 	connection_turn(g, id, FAIR_LOST, now);
-	gpu_has_outside(g, now);
+	gpu_has_other_work(g, now);
 }
 
 void lease_close(struct gpu *g, uint32_t id, uint64_t now)
 {
-	gpu_has_outside(g, now);
+	gpu_has_other_work(g, now);
 	if (g->switching == id)
 		g->switching = NONE;
 	if (g->lease.number && g->lease.connection == id)
@@ -379,7 +380,7 @@ static void lease_grant(struct gpu *g, uint32_t id, uint64_t slice_ns, uint64_t 
 	struct tenant *t = connection_tenant(g, id);
 	/* Joules that may be of others say nothing. */
 	const bool measure = g->c->profile_ns && g->readings.refresh_ns &&
-			     power_is_missing(&t->power) && !gpu_has_outside(g, now);
+			     power_is_missing(&t->power) && !gpu_has_other_work(g, now);
 
 	g->next = NONE;
 	g->lease = (struct lease){
@@ -503,9 +504,9 @@ void gpu_found(struct gpu *g, const struct arbiter_profile *p, uint64_t now)
 
 void gpu_processes(struct gpu *g, const struct arbiter_process *v, size_t n, uint64_t now)
 {
-	gpu_has_outside(g, now);
-	outside_look(&g->outside, g->connections, g->index, v, n);
-	if (gpu_has_outside(g, now))
+	gpu_has_other_work(g, now);
+	not_held_look(&g->not_held, g->connections, g->index, v, n);
+	if (gpu_has_other_work(g, now))
 		g->long_turns.no_room_since_ns = 0;
 }
 
@@ -543,7 +544,7 @@ static void gpu_retry_clock(struct gpu *g, uint64_t now)
 
 void gpu_second(struct gpu *g, uint64_t now)
 {
-	gpu_has_outside(g, now);
+	gpu_has_other_work(g, now);
 	readings_request(&g->readings);
 	gpu_rest_clock(g, now);
 	gpu_retry_clock(g, now);

@@ -46,7 +46,7 @@ struct gpu {
 	uint32_t index;
 	struct gpu_clock clock;
 	struct readings readings;
-	struct outside outside;
+	struct not_held not_held;
 	struct lease lease;
 	uint32_t next;             /* connection that PREPARE was sent to; NONE */
 	uint32_t switching;        /* connection that waits for the clock; NONE */
@@ -86,7 +86,7 @@ void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_
 /** Let the driver choose the clock where no tenant requests one. */
 void gpu_rest_clock(struct gpu *g, uint64_t now);
 /** @return whether there may be work outside of leases now; remembers when */
-bool gpu_has_outside(struct gpu *g, uint64_t now);
+bool gpu_has_other_work(struct gpu *g, uint64_t now);
 /** Once a second: clocks that could not be set or unlocked, and the counter for STATUS. */
 void gpu_second(struct gpu *g, uint64_t now);
 

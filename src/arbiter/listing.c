@@ -23,10 +23,10 @@ static uint64_t tenant_age_ns(const struct tenant *t, uint64_t now)
 static struct hes_fairness fairness_recent(const struct listing *l, uint32_t gpu, uint64_t now)
 {
 	const uint64_t ns = RECENT * l->c->queue.interval * l->c->queue.quantum_ns,
-		       outside_ns = l->gpus[gpu].outside.last_ns;
+		       other_work_ns = l->gpus[gpu].not_held.last_ns;
 	struct spread time = SPREAD_NONE, energy = SPREAD_NONE;
 
-	if (outside_ns && outside_ns + ns >= now)
+	if (other_work_ns && other_work_ns + ns >= now)
 		return not_known;
 	for (const struct tenant *t = l->tenants->v; t < l->tenants->v + l->tenants->n; t++) {
 		struct recent r;
@@ -45,7 +45,7 @@ static struct hes_fairness fairness_recent(const struct listing *l, uint32_t gpu
 /* Since they came. */
 static struct hes_fairness fairness_total(const struct listing *l, uint32_t gpu, uint64_t now)
 {
-	const uint64_t outside_ns = l->gpus[gpu].outside.last_ns;
+	const uint64_t other_work_ns = l->gpus[gpu].not_held.last_ns;
 	struct spread time = SPREAD_NONE, energy = SPREAD_NONE;
 	uint64_t since_ns = now;
 
@@ -58,7 +58,8 @@ static struct hes_fairness fairness_total(const struct listing *l, uint32_t gpu,
 		spread_add(&time, t->sums.all.fair_ns / (double)tenant_age_ns(t, now));
 		spread_add(&energy, t->sums.all.fair_j / (double)tenant_age_ns(t, now));
 	}
-	return outside_ns && outside_ns >= since_ns ? not_known : spread_fairness(&time, &energy);
+	return other_work_ns && other_work_ns >= since_ns ? not_known
+							  : spread_fairness(&time, &energy);
 }
 
 /* The user of the first tenant in who, as a tenant: its power where the energies of its tenants are
@@ -187,28 +188,28 @@ static size_t tenant_message(const struct listing *l, const struct tenant *t, un
 	return length;
 }
 
-/* @return 0; -EAGAIN there is no room for it yet; the connection is doomed where it can take
+/* @return 0; -EAGAIN there is no room for it yet; the connection is closing where it can take
  * nothing any more */
 static int listing_send(struct listing *l, uint32_t id, const union fair_message *m, size_t length)
 {
 	int rc = l->connections->out->send(l->connections->out->ctx, id, m, length);
 
 	if (rc && rc != -EAGAIN)
-		connection_doom(l->connections, id);
+		connection_close_soon(l->connections, id);
 	return rc;
 }
 
 /* @return 0: it may be just starting, and connect yet */
-static size_t outside_message(const struct gpu *g, uint32_t i, union fair_message *m)
+static size_t not_held_message(const struct gpu *g, uint32_t i, union fair_message *m)
 {
-	size_t length = fair_wire_begin(m, FAIR_OUTSIDE);
+	size_t length = fair_wire_begin(m, FAIR_NOT_HELD);
 
-	if (i >= g->outside.n || !g->outside.again[i])
+	if (i >= g->not_held.n || !g->not_held.again[i])
 		return 0;
-	memcpy(m->outside.gpu, g->about.uuid, sizeof(m->outside.gpu));
-	memcpy(m->outside.name, g->outside.v[i].name, sizeof(m->outside.name));
-	m->outside.pid = (uint32_t)g->outside.v[i].id.pid;
-	m->outside.uid = g->outside.v[i].uid;
+	memcpy(m->not_held.gpu, g->about.uuid, sizeof(m->not_held.gpu));
+	memcpy(m->not_held.name, g->not_held.v[i].name, sizeof(m->not_held.name));
+	m->not_held.pid = (uint32_t)g->not_held.v[i].id.pid;
+	m->not_held.uid = g->not_held.v[i].uid;
 	return length;
 }
 
@@ -224,7 +225,7 @@ static size_t listing_message(struct listing *l, const struct connection *c, uni
 	if (!c->list_row)
 		return gpu_message(l, c->list_gpu, m, now);
 	if (c->list_row > l->tenants->n)
-		return outside_message(&l->gpus[c->list_gpu], c->list_row - l->tenants->n - 1, m);
+		return not_held_message(&l->gpus[c->list_gpu], c->list_row - l->tenants->n - 1, m);
 	t = &l->tenants->v[c->list_row - 1];
 	return t->used && t->gpu == c->list_gpu ? tenant_message(l, t, m, now) : 0;
 }
@@ -234,14 +235,14 @@ void listing_go_on(struct listing *l, uint32_t id, uint64_t now)
 	struct connection *c = &l->connections->v[id];
 	union fair_message m;
 
-	while (c->listing && !c->doomed) {
+	while (c->listing && !c->closing) {
 		size_t length = listing_message(l, c, &m, now);
 
 		if (length && listing_send(l, id, &m, length))
 			return;
 		if (c->list_gpu == l->c->n_gpus)
 			c->listing = false;
-		else if (c->list_row++ == l->tenants->n + OUTSIDE_MAX) {
+		else if (c->list_row++ == l->tenants->n + NOT_HELD_MAX) {
 			c->list_gpu++;
 			c->list_row = 0;
 		}
@@ -257,7 +258,7 @@ void listing_begin(struct listing *l, uint32_t id, uint64_t now)
 		return;
 	for (size_t i = 0; i < l->c->n_gpus; i++) {
 		gpu_account(&l->gpus[i], now);
-		gpu_has_outside(&l->gpus[i], now);
+		gpu_has_other_work(&l->gpus[i], now);
 		readings_request(&l->gpus[i].readings);
 	}
 	c->listing = true;

@@ -43,7 +43,7 @@ static bool process_is_held(struct connections *cs, uint32_t gpu, const struct a
 	return held;
 }
 
-static bool outside_has(const struct outside *o, const struct hes_process *p)
+static bool not_held_has(const struct not_held *o, const struct hes_process *p)
 {
 	for (uint32_t i = 0; i < o->n; i++)
 		if (o->v[i].id.pid == p->pid && o->v[i].id.started == p->started)
@@ -51,10 +51,10 @@ static bool outside_has(const struct outside *o, const struct hes_process *p)
 	return false;
 }
 
-void outside_look(struct outside *o, struct connections *cs, uint32_t gpu,
-		  const struct arbiter_process *v, size_t n)
+void not_held_look(struct not_held *o, struct connections *cs, uint32_t gpu,
+		   const struct arbiter_process *v, size_t n)
 {
-	const struct outside before = *o;
+	const struct not_held before = *o;
 
 	o->n = 0;
 	for (struct connection *c = cs->v; c < cs->v + cs->c->connections; c++)
@@ -63,17 +63,17 @@ void outside_look(struct outside *o, struct connections *cs, uint32_t gpu,
 	for (size_t i = 0; i < n; i++) {
 		struct arbiter_process *p = &o->v[o->n];
 
-		if (process_is_held(cs, gpu, &v[i]) || o->n == OUTSIDE_MAX)
+		if (process_is_held(cs, gpu, &v[i]) || o->n == NOT_HELD_MAX)
 			continue;
 		*p = v[i];
 		/* The kernel cuts names, and a process chooses its own. */
 		for (char *c = p->name; *c; c++)
 			*c = *c < ' ' || *c > '~' ? '?' : *c;
-		o->again[o->n++] = outside_has(&before, &v[i].id);
+		o->again[o->n++] = not_held_has(&before, &v[i].id);
 	}
 }
 
-bool outside_watch(struct outside *o, const struct connections *cs, uint32_t gpu, uint64_t now)
+bool not_held_watch(struct not_held *o, const struct connections *cs, uint32_t gpu, uint64_t now)
 {
 	bool is = false;
 

@@ -10,19 +10,19 @@
 
 #include "arbiter/connections.h"
 
-#define OUTSIDE_MAX 16 /* processes that are named */
+#define NOT_HELD_MAX 16 /* processes that are named */
 
-struct outside {
-	struct arbiter_process v[OUTSIDE_MAX]; /* not connected, as of the last look */
-	bool again[OUTSIDE_MAX];               /* and in the look before: it is not just starting */
+struct not_held {
+	struct arbiter_process v[NOT_HELD_MAX]; /* not connected, as of the last look */
+	bool again[NOT_HELD_MAX]; /* and in the look before: it is not just starting */
 	uint32_t n;
 	uint64_t last_ns; /* when there may have been such work; 0: never */
 };
 
 /** All processes with a context on @gpu were looked up. */
-void outside_look(struct outside *o, struct connections *cs, uint32_t gpu,
-		  const struct arbiter_process *v, size_t n);
+void not_held_look(struct not_held *o, struct connections *cs, uint32_t gpu,
+		   const struct arbiter_process *v, size_t n);
 /** @return whether there may be work outside of leases now */
-bool outside_watch(struct outside *o, const struct connections *cs, uint32_t gpu, uint64_t now);
+bool not_held_watch(struct not_held *o, const struct connections *cs, uint32_t gpu, uint64_t now);
 
 #endif

@@ -34,7 +34,7 @@ static const struct {
 	{ FAIR_STOP, SIZE(fair_stop) },
 	{ FAIR_GPU, SIZE(fair_gpu), .texts = { TEXT(fair_gpu, name), TEXT(fair_gpu, policy) } },
 	{ FAIR_TENANT, SIZE(fair_tenant_row), .texts = { TEXT(fair_tenant_row, tenant) } },
-	{ FAIR_OUTSIDE, SIZE(fair_outside), .texts = { TEXT(fair_outside, name) } },
+	{ FAIR_NOT_HELD, SIZE(fair_not_held), .texts = { TEXT(fair_not_held, name) } },
 	{ FAIR_END, SIZE(fair_end) },
 	{ FAIR_ANSWER, SIZE(fair_answer), ZERO(fair_answer), .texts = { TEXT(fair_answer, text) } },
 };

@@ -20,7 +20,7 @@
  *	                   <-    PONG
  *
  *	STATUS, SET        ->    without HELLO: heshare fair top, heshare fair set
- *	                   <-    GPU, TENANT ..., OUTSIDE ..., END;  ANSWER
+ *	                   <-    GPU, TENANT ..., NOT_HELD ..., END;  ANSWER
  *
  * A WANT while the process wants or holds a lease already is harmless. A RELEASE of a lease that is
  * not its current one is ignored.
@@ -56,7 +56,7 @@ enum fair_message_type {
 	FAIR_END,
 	FAIR_ANSWER,
 	FAIR_PONG,
-	FAIR_OUTSIDE,
+	FAIR_NOT_HELD,
 };
 
 struct fair_head {
@@ -190,7 +190,7 @@ struct fair_tenant_row {
 };
 
 /** A process with a context on the GPU that no lease covers. */
-struct fair_outside {
+struct fair_not_held {
 	struct fair_head head;
 	uint8_t gpu[16];
 	uint32_t pid, uid;
@@ -216,7 +216,7 @@ union fair_message {
 	struct fair_set set;
 	struct fair_gpu gpu;
 	struct fair_tenant_row tenant;
-	struct fair_outside outside;
+	struct fair_not_held not_held;
 	struct fair_end end;
 };
 

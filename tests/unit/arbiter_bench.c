@@ -104,8 +104,8 @@ static int bench_send(void *ctx, uint32_t id, const void *packet, size_t length)
 		b->c[id].refused = m.answer.code;
 	else if (m.head.type == FAIR_GPU)
 		b->gpu = m.gpu;
-	else if (m.head.type == FAIR_OUTSIDE)
-		b->outside[b->n_outside++] = m.outside;
+	else if (m.head.type == FAIR_NOT_HELD)
+		b->not_held[b->n_not_held++] = m.not_held;
 	else if (m.head.type == FAIR_TENANT)
 		b->rows[b->n_rows++] = m.tenant;
 	else if (m.head.type == FAIR_END)
@@ -446,7 +446,7 @@ void bench_status(struct bench *b)
 {
 	union fair_message m;
 
-	b->n_rows = b->n_outside = 0;
+	b->n_rows = b->n_not_held = 0;
 	b->ended = false;
 	bench_ask(b, 1001, &m, fair_wire_begin(&m, FAIR_STATUS));
 	assert_true(b->ended);

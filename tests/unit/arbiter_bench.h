@@ -76,8 +76,8 @@ struct bench {
 	struct fair_gpu gpu; /* of the last answer to STATUS */
 	struct fair_tenant_row rows[BENCH_CLIENTS + 64];
 	size_t n_rows;
-	struct fair_outside outside[16];
-	size_t n_outside;
+	struct fair_not_held not_held[16];
+	size_t n_not_held;
 	bool ended;
 	struct fair_answer answer;
 	uint32_t set_uid; /* of the tenant that is set */

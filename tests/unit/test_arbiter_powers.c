@@ -221,14 +221,14 @@ TEST(work_outside_of_leases_is_seen_and_not_charged)
 	had_j = bench_row(&b, "a")->energy_j;
 	bench_processes(&b, outside, 3);
 	bench_status(&b);
-	assert_int_equal(b.n_outside, 0);
+	assert_int_equal(b.n_not_held, 0);
 	bench_processes(&b, outside, 3);
 	b.idle_w += 100;
 	bench_run(&b, 5 * BENCH_SECOND);
 	bench_status(&b);
-	assert_int_equal(b.n_outside, 1);
-	assert_int_equal(b.outside[0].uid * 10 + b.outside[0].pid, 71);
-	assert_string_equal(b.outside[0].name, "a?name");
+	assert_int_equal(b.n_not_held, 1);
+	assert_int_equal(b.not_held[0].uid * 10 + b.not_held[0].pid, 71);
+	assert_string_equal(b.not_held[0].name, "a?name");
 	assert_true(isnan(b.gpu.fairness_system) && isnan(b.gpu.total_system));
 	had_j = bench_row(&b, "a")->energy_j - had_j;
 	print_message("# %.1f W while another process draws 100 W\n", had_j / 5);
@@ -237,7 +237,7 @@ TEST(work_outside_of_leases_is_seen_and_not_charged)
 	bench_processes(&b, NULL, 0);
 	bench_run(&b, 5 * BENCH_SECOND);
 	bench_status(&b);
-	assert_int_equal(b.n_outside, 0);
+	assert_int_equal(b.n_not_held, 0);
 	assert_true(b.gpu.fairness_system == 1 && isnan(b.gpu.total_system));
 	bench_close(&b);
 }
@@ -253,7 +253,7 @@ TEST(a_new_process_with_the_pid_of_a_tenant_that_is_gone_is_not_held)
 	bench_processes(&b, &reused, 1);
 	bench_processes(&b, &reused, 1);
 	bench_status(&b);
-	assert_int_equal(b.n_outside, 1);
+	assert_int_equal(b.n_not_held, 1);
 	bench_close(&b);
 }
 
@@ -285,7 +285,7 @@ TEST(no_tenant_is_measured_while_a_process_that_is_not_held_works)
 	bench_processes(&b, &outside, 1);
 	bench_run(&b, 20 * BENCH_SECOND);
 	bench_status(&b);
-	assert_int_equal(b.n_outside, 1);
+	assert_int_equal(b.n_not_held, 1);
 	assert_true(b.gpu.fairness_time > 0.9);
 	assert_true(fabs(bench_row(&b, "new")->power_w / 300 - 1) < 0.03);
 	assert_int_equal(b.notes[ARBITER_PROFILED], 1);

@@ -205,14 +205,14 @@ static json_t *fairness_json(double time, double energy, double system)
 			 cli_json_maybe(isfinite(system), system));
 }
 
-static json_t *outside_json(const struct gpu_view *v)
+static json_t *not_held_json(const struct gpu_view *v)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < v->n; i++) {
-		const struct fair_outside *o = &v->rows[i].outside;
+		const struct fair_not_held *o = &v->rows[i].not_held;
 
-		if (o->head.type == FAIR_OUTSIDE)
+		if (o->head.type == FAIR_NOT_HELD)
 			json_array_append_new(list, json_pack("{s:I, s:I, s:s}", "pid",
 							      (json_int_t)o->pid, "uid",
 							      (json_int_t)o->uid, "name", o->name));
@@ -220,12 +220,12 @@ static json_t *outside_json(const struct gpu_view *v)
 	return list;
 }
 
-static void outside_print(const struct gpu_view *v)
+static void not_held_print(const struct gpu_view *v)
 {
 	for (size_t i = 0; i < v->n; i++) {
-		const struct fair_outside *o = &v->rows[i].outside;
+		const struct fair_not_held *o = &v->rows[i].not_held;
 
-		if (o->head.type == FAIR_OUTSIDE)
+		if (o->head.type == FAIR_NOT_HELD)
 			printf("not held: process %" PRIu32 " (%s) of user %" PRIu32
 			       " has a context, and no lease covers it\n",
 			       o->pid, o->name, o->uid);
@@ -268,7 +268,7 @@ static json_t *gpu_json(const struct gpu_view *v)
 		cli_json_maybe(isfinite(g->energy_j), g->energy_j), "fairness_recent",
 		fairness_json(g->fairness_time, g->fairness_energy, g->fairness_system), "fairness",
 		fairness_json(g->total_time, g->total_energy, g->total_system), "users",
-		table_json(&users), "tenants", table_json(&tenants), "not_held", outside_json(v));
+		table_json(&users), "tenants", table_json(&tenants), "not_held", not_held_json(v));
 }
 
 static int view_print_json(const struct view *v)
@@ -299,7 +299,7 @@ static void gpu_print(const struct gpu_view *v)
 	       percent((double)g->used_ns, (double)g->wanted_ns), (double)g->wanted_ns * 1e-9,
 	       g->leases, g->clock_changes);
 	fairness_print(g);
-	outside_print(v);
+	not_held_print(v);
 	cli_print_table(&tenants, stdout, 2);
 	if (differ)
 		cli_print_table(&users, stdout, 2);
