@@ -161,29 +161,19 @@ static int room_check(const struct arbiter *a, uint32_t uid, uint32_t all, uint3
 				  "the arbiter has %u connections, as many as it takes", all);
 }
 
-int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, const struct hes_process *of,
-		    uint64_t now)
+void arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, const struct hes_process *of,
+		     uint64_t now)
 {
-	union fair_message m;
+	struct user *u = user_of(&a->users, uid, now);
 	struct hes_err err;
-	struct user *u;
-	size_t length;
+	int rc = room_check(a, uid, a->connections.used, u->n, user_is_trusted(&a->users, uid),
+			    &err);
 
-	if (id >= a->c.connections || a->connections.v[id].used)
-		return -EINVAL;
-	u = user_of(&a->users, uid, now);
-	if (!room_check(a, uid, a->connections.used, u->n, user_is_trusted(&a->users, uid), &err)) {
-		u->n++;
-		connection_open(&a->connections, id, uid, of, now);
-		return 0;
-	}
-	length = fair_wire_begin(&m, FAIR_REFUSED);
-	m.answer.code = -EUSERS;
-	snprintf(m.answer.text, sizeof(m.answer.text), "%.*s", FAIR_TEXT_MAX - 1, err.msg);
-	a->out.send(a->out.ctx, id, &m, length);
-	a->out.note(a->out.ctx, &(struct arbiter_note){ ARBITER_REFUSED, SIZE_MAX, uid,
-							(uint32_t)of->pid, "", m.answer.text, 0 });
-	return -EUSERS;
+	u->n++;
+	connection_open(&a->connections, id, uid, of, now);
+	if (rc)
+		connection_refuse(a, id, rc, err.msg);
+	arbiter_settle(a, now);
 }
 
 void arbiter_disconnect(struct arbiter *a, uint32_t id, uint64_t now)
@@ -493,19 +483,6 @@ void arbiter_keep(struct arbiter *a, uint64_t now)
 
 void arbiter_report(struct arbiter *a, size_t gpu, const struct arbiter_report *r, uint64_t now)
 {
-	struct gpu *g = &a->gpus[gpu];
-
-	if (r->kind == REPORT_READY)
-		gpu_ready(g, r->refresh_ns, now);
-	else if (r->kind == REPORT_GONE)
-		gpu_gone(g, r->text);
-	else if (r->kind == REPORT_ENERGY)
-		gpu_energy(g, r->tag, &r->energy, now);
-	else if (r->kind == REPORT_CLOCK)
-		gpu_clock_set(g, r->tag, r->rc, r->text, now);
-	else if (r->kind == REPORT_PROCESSES)
-		gpu_processes(g, r->processes, r->n_processes, now);
-	else if (r->kind == REPORT_PROFILE)
-		gpu_found(g, &r->profile, now);
+	gpu_report(&a->gpus[gpu], r, now);
 	arbiter_settle(a, now);
 }

@@ -22,11 +22,10 @@ int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out
 		   struct arbiter **a, struct hes_err *err);
 void arbiter_destroy(struct arbiter *a);
 
-/** @param of  the process that connected; started 0: not known
- * @return 0; -EUSERS the user, or all users, have too many connections: the client has the error,
- * close it; -EINVAL @id is out of range or in use */
-int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, const struct hes_process *of,
-		    uint64_t now);
+/** A client connects; one that there is no room for is told and closed at once.
+ * @param id  a free connection. @param of  its process; started 0: not known */
+void arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, const struct hes_process *of,
+		     uint64_t now);
 /** A packet came. */
 void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t length,
 		     uint64_t now);

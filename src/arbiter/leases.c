@@ -469,14 +469,7 @@ uint64_t gpu_deadline(const struct gpu *g)
 
 /* --- events of the GPU --- */
 
-void gpu_ready(struct gpu *g, uint64_t refresh_ns, uint64_t now)
-{
-	clock_ready(&g->clock);
-	readings_ready(&g->readings, refresh_ns);
-	lease_renew(g, now);
-}
-
-void gpu_gone(struct gpu *g, const char *why)
+static void gpu_gone(struct gpu *g, const char *why)
 {
 	const struct arbiter_note n = { ARBITER_GPU_GONE, g->index, 0, 0, "", why, 0 };
 
@@ -487,30 +480,7 @@ void gpu_gone(struct gpu *g, const char *why)
 	g->out->note(g->out->ctx, &n);
 }
 
-void gpu_energy(struct gpu *g, uint64_t tag, const struct arbiter_energy *e, uint64_t now)
-{
-	struct reading r;
-
-	gpu_account(g, now);
-	if (readings_take(&g->readings, tag, e, &r))
-		lease_measured(g, &r, now);
-}
-
-void gpu_found(struct gpu *g, const struct arbiter_profile *p, uint64_t now)
-{
-	gpu_account(g, now);
-	tenants_found(g->tenants, g->index, p);
-}
-
-void gpu_processes(struct gpu *g, const struct arbiter_process *v, size_t n, uint64_t now)
-{
-	gpu_has_other_work(g, now);
-	not_held_look(&g->not_held, g->connections, g->index, v, n);
-	if (gpu_has_other_work(g, now))
-		g->long_turns.no_room_since_ns = 0;
-}
-
-void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_t now)
+static void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_t now)
 {
 	enum clock_end end;
 
@@ -524,6 +494,32 @@ void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_
 	/* The one that it was set for may have gone. */
 	if (end == CLOCK_SET)
 		gpu_rest_clock(g, now);
+}
+
+void gpu_report(struct gpu *g, const struct arbiter_report *r, uint64_t now)
+{
+	struct reading reading;
+
+	gpu_account(g, now);
+	gpu_has_other_work(g, now);
+	if (r->kind == REPORT_READY) {
+		clock_ready(&g->clock);
+		readings_ready(&g->readings, r->refresh_ns);
+		lease_renew(g, now);
+	} else if (r->kind == REPORT_GONE) {
+		gpu_gone(g, r->text);
+	} else if (r->kind == REPORT_ENERGY) {
+		if (readings_take(&g->readings, r->tag, &r->energy, &reading))
+			lease_measured(g, &reading, now);
+	} else if (r->kind == REPORT_CLOCK) {
+		gpu_clock_set(g, r->tag, r->rc, r->text, now);
+	} else if (r->kind == REPORT_PROCESSES) {
+		not_held_look(&g->not_held, g->connections, g->index, r->processes, r->n_processes);
+		if (gpu_has_other_work(g, now))
+			g->long_turns.no_room_since_ns = 0;
+	} else if (r->kind == REPORT_PROFILE) {
+		tenants_found(g->tenants, g->index, &r->profile);
+	}
 }
 
 void gpu_rest_clock(struct gpu *g, uint64_t now)

@@ -74,15 +74,8 @@ void lease_close(struct gpu *g, uint32_t id, uint64_t now);
 
 /* Events of the GPU. */
 
-/** Its thread is at work. @param refresh_ns  of the energy counter; 0: there is none */
-void gpu_ready(struct gpu *g, uint64_t refresh_ns, uint64_t now);
-void gpu_gone(struct gpu *g, const char *why);
-void gpu_energy(struct gpu *g, uint64_t tag, const struct arbiter_energy *e, uint64_t now);
-/** The store answered. */
-void gpu_found(struct gpu *g, const struct arbiter_profile *p, uint64_t now);
-/** Its processes were looked up. */
-void gpu_processes(struct gpu *g, const struct arbiter_process *v, size_t n, uint64_t now);
-void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_t now);
+/** Its thread reports. */
+void gpu_report(struct gpu *g, const struct arbiter_report *r, uint64_t now);
 /** Let the driver choose the clock where no tenant requests one. */
 void gpu_rest_clock(struct gpu *g, uint64_t now);
 /** @return whether there may be work outside of leases now; remembers when */

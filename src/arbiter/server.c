@@ -201,11 +201,9 @@ static void client_take(struct server *s, int fd)
 		s->fds[id] = fd;
 		of = (struct hes_process){ .pid = who.pid };
 		hes_process_of(who.pid, &of);
-		if (arbiter_connect(s->a, id, who.uid, &of, hes_monotonic_ns()) ||
-		    server_watch(s, fd, id, NULL)) {
-			server_close(s, id);
+		arbiter_connect(s->a, id, who.uid, &of, hes_monotonic_ns());
+		if (s->fds[id] >= 0 && server_watch(s, fd, id, NULL))
 			arbiter_disconnect(s->a, id, hes_monotonic_ns());
-		}
 	}
 }
 

@@ -21,21 +21,21 @@ static const struct {
 	struct { size_t at, max; } texts[2];
 } rows[] = {
 	{ FAIR_HELLO, SIZE(fair_hello), ZERO(fair_hello), .texts = { TEXT(fair_hello, tenant) } },
-	{ FAIR_WANT, SIZE(fair_want) },
+	{ FAIR_WANT, SIZE(fair_head) },
 	{ FAIR_RELEASE, SIZE(fair_release), ZERO(fair_release) },
-	{ FAIR_STATUS, SIZE(fair_status) },
+	{ FAIR_STATUS, SIZE(fair_head) },
 	{ FAIR_SET, SIZE(fair_set), ZERO(fair_set), .texts = { TEXT(fair_set, tenant) } },
-	{ FAIR_PING, SIZE(fair_ping) },
-	{ FAIR_PONG, SIZE(fair_ping) },
+	{ FAIR_PING, SIZE(fair_head) },
+	{ FAIR_PONG, SIZE(fair_head) },
 	{ FAIR_WELCOME, SIZE(fair_welcome) },
 	{ FAIR_REFUSED, SIZE(fair_answer), ZERO(fair_answer), .texts = { TEXT(fair_answer, text) } },
-	{ FAIR_PREPARE, SIZE(fair_prepare) },
+	{ FAIR_PREPARE, SIZE(fair_head) },
 	{ FAIR_GRANT, SIZE(fair_grant) },
 	{ FAIR_STOP, SIZE(fair_stop) },
 	{ FAIR_GPU, SIZE(fair_gpu), .texts = { TEXT(fair_gpu, name), TEXT(fair_gpu, policy) } },
 	{ FAIR_TENANT, SIZE(fair_tenant_row), .texts = { TEXT(fair_tenant_row, tenant) } },
 	{ FAIR_NOT_HELD, SIZE(fair_not_held), .texts = { TEXT(fair_not_held, name) } },
-	{ FAIR_END, SIZE(fair_end) },
+	{ FAIR_END, SIZE(fair_head) },
 	{ FAIR_ANSWER, SIZE(fair_answer), ZERO(fair_answer), .texts = { TEXT(fair_answer, text) } },
 };
 /* clang-format on */

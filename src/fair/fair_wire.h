@@ -59,6 +59,7 @@ enum fair_message_type {
 	FAIR_NOT_HELD,
 };
 
+/** What each message begins with; WANT, PREPARE, PING, PONG, STATUS and END have no more. */
 struct fair_head {
 	uint32_t magic;
 	uint16_t version;
@@ -72,15 +73,6 @@ struct fair_hello {
 	uint32_t clock_mhz; /* SM clock in its slices; 0: as the driver chooses */
 	uint32_t zero;
 	char tenant[FAIR_NAME_MAX]; /* processes of one user with the same name are one tenant */
-};
-
-struct fair_want {
-	struct fair_head head;
-};
-
-/** PING and PONG. */
-struct fair_ping {
-	struct fair_head head;
 };
 
 struct fair_release {
@@ -97,10 +89,6 @@ struct fair_welcome {
 	struct fair_head head;
 	uint64_t window_ns; /* work that may be queued on the GPU in a lease that ends by itself */
 	uint64_t idle_ns;   /* release a lease after this long without work */
-};
-
-struct fair_prepare {
-	struct fair_head head;
 };
 
 struct fair_grant {
@@ -121,10 +109,6 @@ struct fair_answer {
 	int32_t code; /* 0, or a negative errno of the arbiter's machine */
 	uint32_t zero;
 	char text[FAIR_TEXT_MAX]; /* a sentence: why, or what was set */
-};
-
-struct fair_status {
-	struct fair_head head;
 };
 
 /** Change phi of a GPU, or the weight of a tenant or a user. NaN: leave it. */
@@ -197,27 +181,18 @@ struct fair_not_held {
 	char name[16]; /* of its program */
 };
 
-struct fair_end {
-	struct fair_head head;
-};
-
 union fair_message {
 	struct fair_head head;
 	struct fair_hello hello;
-	struct fair_want want;
-	struct fair_ping ping;
 	struct fair_release release;
 	struct fair_welcome welcome;
-	struct fair_prepare prepare;
 	struct fair_grant grant;
 	struct fair_stop stop;
 	struct fair_answer answer;
-	struct fair_status status;
 	struct fair_set set;
 	struct fair_gpu gpu;
 	struct fair_tenant_row tenant;
 	struct fair_not_held not_held;
-	struct fair_end end;
 };
 
 /** @return length of a message of a type, bytes; 0: no such type */

@@ -186,8 +186,9 @@ static void world_step(struct arbiter *a, struct world *w)
 
 	if (what == 0 && !w->used[id]) {
 		w->uid_of[id] = (uint32_t)take(w, 1) % 3;
-		w->used[id] = !arbiter_connect(a, id, w->uid_of[id],
-					       &(struct hes_process){ .pid = (pid_t)id }, w->now);
+		w->used[id] = true;
+		arbiter_connect(a, id, w->uid_of[id], &(struct hes_process){ .pid = (pid_t)id },
+				w->now);
 	} else if (what <= 2) {
 		message_step(a, w, id);
 	} else if (what == 3) {

@@ -455,7 +455,7 @@ TEST(a_wrong_packet_ends_only_its_connection)
 	arbiter_message(b.a, 2, &m, fair_wire_begin(&m, FAIR_GRANT), b.now);
 	fair_wire_begin(&m, FAIR_WANT);
 	m.head.version++;
-	arbiter_message(b.a, 3, &m, sizeof(m.want), b.now);
+	arbiter_message(b.a, 3, &m, sizeof(m.head), b.now);
 	assert_int_equal(b.c[3].refused, -EPROTONOSUPPORT);
 	assert_int_equal(b.c[3].version, FAIR_WIRE_VERSION + 1);
 	for (uint32_t i = 0; i < 4; i++)
