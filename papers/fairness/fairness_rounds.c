@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "fair/fair_request.h"
+#include "fair/slices.h"
 #include "slices_plain.h"
 #include "fairness_study.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fair/spread.h"
+#include "fair/slices.h"
 
 static const struct hes_fairness not_known = { NAN, NAN, NAN };
 

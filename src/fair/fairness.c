@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/texts.h"
-#include "fair/spread.h"
+#include "fair/slices.h"
 #include "heshare/fair.h"
 
 const struct hes_fair_policy hes_fair_policies[] = {

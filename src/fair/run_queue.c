@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clamp.h"
-#include "fair/fair_request.h"
 #include "fair/slices.h"
 #include "heshare/fair_queue.h"
 

@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/clamp.h"
-#include "fair/fair_request.h"
 #include "fair/slices.h"
 
 #define EXACT    1e-9 /* of a slice that is not rounded */

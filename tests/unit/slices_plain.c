@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fair/fair_request.h"
+#include "fair/slices.h"
 
 /* Line 5. @return the tenant with the least energy whose demand is not met, the first of several;
  * n: there is none */
