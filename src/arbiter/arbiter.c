@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "arbiter/listing.h"
-#include "arbiter/users.h"
 #include "base/texts.h"
 #include "base/utf8.h"
 
@@ -24,7 +23,6 @@ struct arbiter {
 	struct arbiter_config c;
 	struct arbiter_out out;
 	uint64_t next_sweep_ns;
-	struct users users;
 	struct connections connections;
 	struct tenants tenants;
 	struct gpu *gpus; /* [c.n_gpus] */
@@ -72,11 +70,9 @@ int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out
 	a->c = *c;
 	a->out = *out;
 	a->next_sweep_ns = now;
-	rc = users_create(&a->users, &a->c);
+	rc = connections_create(&a->connections, &a->c, &a->out);
 	if (!rc)
-		rc = connections_create(&a->connections, &a->c, &a->out);
-	if (!rc)
-		rc = tenants_create(&a->tenants, &a->c, &a->out, &a->connections, &a->users, n);
+		rc = tenants_create(&a->tenants, &a->c, &a->out, &a->connections, n);
 	if (!rc)
 		rc = gpus_create(a);
 	if (!rc)
@@ -94,7 +90,6 @@ void arbiter_destroy(struct arbiter *a)
 {
 	if (!a)
 		return;
-	users_free(&a->users);
 	connections_free(&a->connections);
 	if (a->tenants.c)
 		tenants_free(&a->tenants);
@@ -129,7 +124,7 @@ static void connection_close(struct arbiter *a, uint32_t id, uint64_t now)
 		tenant_leave(&a->tenants, c, now);
 		gpu_rest_clock(g, now);
 	}
-	user_of(&a->users, c->uid, now)->n--;
+	user_of(&a->connections, c->uid)->n--;
 	connection_shut(&a->connections, id);
 }
 
@@ -164,10 +159,10 @@ static int room_check(const struct arbiter *a, uint32_t uid, uint32_t all, uint3
 void arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, const struct hes_process *of,
 		     uint64_t now)
 {
-	struct user *u = user_of(&a->users, uid, now);
+	struct user *u = user_of(&a->connections, uid);
 	struct hes_err err;
-	int rc = room_check(a, uid, a->connections.used, u->n, user_is_trusted(&a->users, uid),
-			    &err);
+	int rc = room_check(a, uid, a->connections.used, u->n,
+			    user_is_trusted(&a->connections, uid), &err);
 
 	u->n++;
 	connection_open(&a->connections, id, uid, of, now);
@@ -205,7 +200,7 @@ static int hello_check_weight(const struct arbiter *a, uint32_t uid, double weig
 {
 	if (weight_check(weight, err))
 		return -EINVAL;
-	if (weight <= a->c.max_weight || user_is_trusted(&a->users, uid))
+	if (weight <= a->c.max_weight || user_is_trusted(&a->connections, uid))
 		return 0;
 	return hes_fail(err, -EPERM,
 			"weight %g: user %u may ask for %g at most; heshare fair serve "
@@ -329,7 +324,7 @@ static int set_user_weight(struct arbiter *a, const struct fair_set *s, uint64_t
 		return hes_fail(err, -EINVAL, "a weight, but no tenant and no user");
 	if (weight_check(s->weight, err))
 		return -EINVAL;
-	if (user_set_weight(&a->users, s->uid, s->weight, now, err))
+	if (user_set_weight(&a->connections, s->uid, s->weight, err))
 		return err->code;
 	for (uint32_t i = 0; i < a->c.n_gpus; i++) {
 		gpu_account(&a->gpus[i], now);
@@ -344,7 +339,7 @@ static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, ui
 	static const uint8_t all[16];
 	uint32_t gpu = gpu_find(a, s->gpu), uid = a->connections.v[id].uid;
 
-	if (!user_is_trusted(&a->users, uid))
+	if (!user_is_trusted(&a->connections, uid))
 		return hes_fail(err, -EPERM, "only user %u and root may change settings",
 				a->c.owner);
 	if (gpu == NONE && memcmp(s->gpu, all, 16) != 0)

@@ -13,13 +13,50 @@
 int connections_create(struct connections *cs, const struct arbiter_config *c,
 		       const struct arbiter_out *out)
 {
-	*cs = (struct connections){ c, out, calloc(c->connections, sizeof(*cs->v)), 0, 0 };
-	return cs->v ? 0 : -ENOMEM;
+	*cs = (struct connections){ .c = c, .out = out, .n_users = 2 * c->connections + 1 };
+	cs->v = calloc(c->connections, sizeof(*cs->v));
+	cs->users = calloc(cs->n_users, sizeof(*cs->users));
+	if (!cs->v || !cs->users)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < cs->n_users; i++)
+		cs->users[i].weight = 1;
+	for (size_t i = 0; i < c->n_user_weights; i++)
+		user_set_weight(cs, c->user_weights[i].uid, c->user_weights[i].weight, NULL);
+	return 0;
 }
 
 void connections_free(struct connections *cs)
 {
 	free(cs->v);
+	free(cs->users);
+}
+
+struct user *user_of(const struct connections *cs, uint32_t uid)
+{
+	struct user *place = NULL;
+
+	for (struct user *u = cs->users; u < cs->users + cs->n_users; u++)
+		if (!u->n && u->weight == 1)
+			place = u;
+		else if (u->uid == uid)
+			return u;
+	place->uid = uid;
+	return place;
+}
+
+int user_set_weight(struct connections *cs, uint32_t uid, double weight, struct hes_err *err)
+{
+	struct user *u = user_of(cs, uid);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < cs->n_users; i++)
+		n += cs->users[i].weight != 1;
+	if (n >= cs->c->connections && u->weight == 1 && weight != 1)
+		return hes_fail(err, -ENOSPC,
+				"%u users have a weight, as many as may have; set one of them to 1",
+				n);
+	u->weight = weight;
+	return 0;
 }
 
 void connection_open(struct connections *cs, uint32_t id, uint32_t uid,

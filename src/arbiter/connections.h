@@ -1,5 +1,6 @@
 /*
- * connections.h - the connections of clients: who is at their other end, and what is sent there.
+ * connections.h - the connections of clients: who is at their other end, what is sent there, and
+ * how many connections and which weight each user has.
  *
  * No connection is closed while a list of them is read: it is marked, and the arbiter closes it
  * after the call. A greeted connection belongs to a tenant; leases.h has its states.
@@ -8,6 +9,12 @@
 #define HES_ARBITER_CONNECTIONS_H
 
 #include "arbiter/arbiter_config.h"
+
+/** Its place is free while it has no connections, and a weight of 1. */
+struct user {
+	uint32_t uid, n; /* n: connections */
+	double weight;   /* among users */
+};
 
 struct connection {
 	bool used, closing;
@@ -39,9 +46,12 @@ struct connections {
 	const struct arbiter_out *out;
 	struct connection *v; /* [c->connections] */
 	uint32_t used, closing;
+	/* As many with a weight as connections, those that are connected, and one. */
+	struct user *users;
+	uint32_t n_users; /* places */
 };
 
-/** @return 0; -ENOMEM */
+/** @return 0; -ENOMEM. Free it in any case. */
 int connections_create(struct connections *cs, const struct arbiter_config *c,
 		       const struct arbiter_out *out);
 void connections_free(struct connections *cs);
@@ -61,5 +71,15 @@ void connection_say(const struct connections *cs, enum arbiter_note_kind kind, u
 		    const char *text);
 /** Count a message. @return whether the connection sends more than any program has reason to */
 bool connection_floods(struct connections *cs, uint32_t id, bool long_answer, uint64_t now);
+
+/** @return whether it is root or the arbiter's owner */
+static inline bool user_is_trusted(const struct connections *cs, uint32_t uid)
+{
+	return uid == 0 || uid == cs->c->owner;
+}
+/** A user that is there, or a free place for it. */
+struct user *user_of(const struct connections *cs, uint32_t uid);
+/** @return 0; -ENOSPC as many users have weights as there may be */
+int user_set_weight(struct connections *cs, uint32_t uid, double weight, struct hes_err *err);
 
 #endif

@@ -21,12 +21,11 @@ static int turns_create(struct turns *u, const struct arbiter_config *c, size_t 
 }
 
 int tenants_create(struct tenants *ts, const struct arbiter_config *c,
-		   const struct arbiter_out *out, const struct connections *cs, struct users *us,
-		   uint32_t n)
+		   const struct arbiter_out *out, const struct connections *cs, uint32_t n)
 {
 	int rc = 0;
 
-	*ts = (struct tenants){ .c = c, .out = out, .connections = cs, .users = us, .n = n };
+	*ts = (struct tenants){ .c = c, .out = out, .connections = cs, .n = n };
 	ts->v = calloc(n, sizeof(*ts->v));
 	ts->turns = calloc(c->n_gpus, sizeof(*ts->turns));
 	if (!ts->v || !ts->turns)
@@ -236,14 +235,13 @@ static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint
 			const struct fair_hello *h, uint64_t now)
 {
 	struct turns *u = &ts->turns[gpu];
-	const struct user *user = user_of(ts->users, uid, now);
 	struct hes_fair_tenant spec;
 	int rc;
 
 	*t = (struct tenant){ .uid = uid,
 			      .gpu = gpu,
 			      .weight = h->weight,
-			      .user_weight = user ? user->weight : 1,
+			      .user_weight = user_of(ts->connections, uid)->weight,
 			      .clock_mhz = h->clock_mhz,
 			      .came = ++ts->serial,
 			      .came_ns = now,

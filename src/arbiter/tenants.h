@@ -16,7 +16,6 @@
 #include "arbiter/powers.h"
 #include "arbiter/readings.h"
 #include "arbiter/sums.h"
-#include "arbiter/users.h"
 
 struct tenant {
 	bool used;
@@ -58,7 +57,6 @@ struct tenants {
 	const struct arbiter_config *c;
 	const struct arbiter_out *out;
 	const struct connections *connections;
-	struct users *users;
 	struct tenant *v;
 	uint32_t n;          /* places */
 	struct turns *turns; /* [c->n_gpus] */
@@ -67,8 +65,7 @@ struct tenants {
 
 /** @return 0; -ENOMEM. Free it in any case. */
 int tenants_create(struct tenants *ts, const struct arbiter_config *c,
-		   const struct arbiter_out *out, const struct connections *cs, struct users *us,
-		   uint32_t n);
+		   const struct arbiter_out *out, const struct connections *cs, uint32_t n);
 void tenants_free(struct tenants *ts);
 /** The connection becomes one of a tenant. @return its index; NONE: no room or no memory */
 uint32_t tenant_join(struct tenants *ts, struct connection *c, uint32_t gpu,
