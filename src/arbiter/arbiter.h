@@ -22,7 +22,7 @@ int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out
 		   struct arbiter **a, struct hes_err *err);
 void arbiter_destroy(struct arbiter *a);
 
-/** A client connects; one that there is no room for is told and closed at once.
+/** A client connects; one that there is no room for gets REFUSED and is closed at once.
  * @param id  a free connection. @param of  its process; started 0: not known */
 void arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, const struct hes_process *of,
 		     uint64_t now);
