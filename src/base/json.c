@@ -91,10 +91,13 @@ int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_e
 /* Of a document that lost a member, or has one under another name, since version 1. */
 static int document_version(const char *format)
 {
-	return !strcmp(format, "heshare-profiles-list") ||
-			       !strcmp(format, "heshare-profiles-import")
-		       ? 2
-		       : 1;
+	static const char *const second[] = { "heshare-measure", "heshare-profiles-import",
+					      "heshare-profiles-list" };
+
+	for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++)
+		if (!strcmp(format, second[i]))
+			return 2;
+	return 1;
 }
 
 json_t *hes_json_document(const char *format, json_t *members)

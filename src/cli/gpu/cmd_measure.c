@@ -2,18 +2,13 @@
  * cmd_measure.c - `heshare measure`: run a command and report energy, power and clocks of the GPUs.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,8 +28,6 @@
 #define NOT_FOUND   127 /* as shells say it */
 #define NOT_RUN     126
 #define INTERRUPTED 130
-#define LATE_S      0.5  /* an end that was seen later is reported, */
-#define LATE_PART   0.02 /* if it is also this part of the command's time */
 
 struct measure_opts {
 	const char *gpus, *output, *catalogue, *csv;
@@ -99,84 +92,39 @@ static int start_command(char **argv, pid_t *pid)
 	return -rc;
 }
 
-/* A process that notes when the command ends, because this program may be stopped then. */
-struct end_watch {
-	pid_t pid;
-	int from; /* it writes the time of hes_monotonic_s() there; -1: there is no such process */
-};
-
-static void end_watch_wait(int command, int to)
+/* Whether this program was stopped for a while: then SIGCONT waits to be read. */
+static bool was_resumed(void)
 {
-	struct pollfd fd = { .fd = command, .events = POLLIN };
-	double end_s;
+	const struct timespec now = { 0 };
+	sigset_t resumed;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (poll(&fd, 1, -1) < 0 && errno == EINTR)
-		;
-	end_s = hes_monotonic_s();
-	_exit(write(to, &end_s, sizeof(end_s)) != sizeof(end_s));
+	sigemptyset(&resumed);
+	sigaddset(&resumed, SIGCONT);
+	return sigtimedwait(&resumed, NULL, &now) == SIGCONT;
 }
 
-static struct end_watch end_watch_begin(pid_t command)
-{
-	struct end_watch w = { .from = -1 };
-	int fd = (int)syscall(SYS_pidfd_open, command, 0), ends[2];
-
-	if (fd < 0)
-		return w;
-	if (!pipe2(ends, O_CLOEXEC)) {
-		w.pid = fork();
-		if (w.pid == 0)
-			end_watch_wait(fd, ends[1]);
-		close(ends[1]);
-		if (w.pid > 0)
-			w.from = ends[0];
-		else
-			close(ends[0]);
-	}
-	close(fd);
-	return w;
-}
-
-/* The command has ended. @return when; it is now where the process could not see it */
-static double end_watch_finish(const struct end_watch *w)
-{
-	double now_s = hes_monotonic_s(), end_s;
-
-	if (w->from < 0)
-		return now_s;
-	kill(w->pid, SIGCONT);
-	if (read(w->from, &end_s, sizeof(end_s)) != sizeof(end_s))
-		end_s = now_s;
-	close(w->from);
-	waitpid(w->pid, NULL, 0);
-	return fmin(end_s, now_s);
-}
-
-/* @param stopped  set if a signal came that asks to end. @param end_s  time of hes_monotonic_s().
+/* @param stopped  set if a signal came that asks to end
  * @return exit status as a shell would tell it; negative: it did not start */
-static int run_command(char **argv, bool *stopped, double *end_s)
+static int run_command(char **argv, bool *stopped, bool *resumed)
 {
-	int list[N_HANDED_ON + 2] = { SIGCHLD };
-	struct end_watch watch = { .from = -1 };
+	int list[N_HANDED_ON + 3] = { SIGCHLD, SIGCONT };
 	struct hes_signals taken;
 	siginfo_t signal;
 	int status = 0, rc;
 	pid_t pid;
 
 	for (size_t i = 0; i < N_HANDED_ON; i++)
-		list[i + 1] = handed_on[i].number;
+		list[i + 2] = handed_on[i].number;
 	hes_signals_take(&taken, list);
 	rc = start_command(argv, &pid);
-	if (!rc)
-		watch = end_watch_begin(pid);
 	while (!rc && waitpid(pid, &status, WNOHANG) == 0)
 		if (sigwaitinfo(&taken.set, &signal) > 0) {
-			*stopped |= signal.si_signo != SIGCHLD && signal.si_signo != SIGUSR1 &&
-				    signal.si_signo != SIGUSR2;
+			*resumed |= signal.si_signo == SIGCONT;
+			*stopped |= signal.si_signo != SIGCHLD && signal.si_signo != SIGCONT &&
+				    signal.si_signo != SIGUSR1 && signal.si_signo != SIGUSR2;
 			hand_on(&signal, pid);
 		}
-	*end_s = end_watch_finish(&watch);
+	*resumed |= was_resumed();
 	hes_signals_leave(&taken);
 	if (rc)
 		return rc;
@@ -236,14 +184,10 @@ static int measure_run(struct hes_meter *meter, char **argv, size_t n_gpus, stru
 
 	if (!rc) {
 		const double start = hes_monotonic_s();
-		double end;
 
-		r->status = run_command(argv, stopped, &end);
-		r->seconds = end - start;
+		r->status = run_command(argv, stopped, &r->resumed);
+		r->seconds = hes_monotonic_s() - start;
 		hes_window_end(w, m);
-		r->late_s = hes_monotonic_s() - end;
-		if (r->late_s < LATE_S || r->late_s < LATE_PART * r->seconds)
-			r->late_s = 0;
 		for (size_t i = 0; i < n_gpus; i++)
 			r->gpus[i].m = m[i];
 	}

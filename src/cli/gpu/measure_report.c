@@ -107,16 +107,12 @@ static void gpu_row(struct table *t, const struct measured_gpu *b)
 	TABLE_ROW(t, row);
 }
 
-void measure_late_text(FILE *f, const struct measured_run *r, size_t run)
+static void resumed_text(FILE *f, const struct measured_run *r)
 {
-	if (!(r->late_s > 0))
-		return;
-	if (run)
-		fprintf(f, "run %zu: ", run);
-	fprintf(f,
-		"heshare was stopped until %.3f s after the command's end: joules and watts are of "
-		"all %.3f s\n",
-		r->late_s, r->seconds + r->late_s);
+	if (r->resumed)
+		fprintf(f,
+			"heshare was stopped for a while: if the command ended meanwhile, seconds, "
+			"joules and watts include the time until heshare went on\n");
 }
 
 void measure_text(FILE *f, const struct measured_run *r, size_t n)
@@ -142,7 +138,7 @@ void measure_text(FILE *f, const struct measured_run *r, size_t n)
 			watts);
 	else
 		fputs("joules unknown\n", f);
-	measure_late_text(f, r, 0);
+	resumed_text(f, r);
 	if (coarse)
 		fprintf(f,
 			"busy %% of %zu GPU%s is NVML's utilisation: the part of the time with any "
@@ -167,7 +163,7 @@ json_t *measure_json(const struct measured_run *r, size_t n, double period_s)
 
 	for (size_t i = 0; i < n; i++)
 		gpu_row(&gpus, &r->gpus[i]);
-	return json_pack("{s:f, s:f, s:i, s:f, s:o}", "seconds", r->seconds, "late_s", r->late_s,
+	return json_pack("{s:f, s:b, s:i, s:f, s:o}", "seconds", r->seconds, "resumed", r->resumed,
 			 "exit_status", r->status, "period_s", period_s, "gpus", table_json(&gpus));
 }
 
@@ -276,7 +272,7 @@ void series_text(FILE *f, const struct measured_series *s)
 	}
 	cli_print_table(&t, f, 0);
 	for (size_t i = 0; i < s->n_runs; i++)
-		measure_late_text(f, &s->runs[i], i + 1);
+		resumed_text(f, &s->runs[i]);
 }
 
 static json_t *spread_json(struct spread p)
