@@ -35,7 +35,7 @@ static const struct opt partition_opts[] = {
 	CLI_CATALOGUE_OPT(offsetof(struct partition_opts, q.catalogue)),
 	{ .name = "objective", .kind = OPT_CHOICE, AT(objective), .arg = "WHAT",
 	  .choices = hes_partition_objectives,
-	  .help = "what to maximise for each watt; without it throughput, with --jobs energy" },
+	  .help = "what to maximise for each watt; without it normalized, with --jobs energy" },
 	{ .name = "floor", .kind = OPT_TEXT, AT(q.floor), .arg = "LIST",
 	  .help = "least throughput of a job, as a part of its throughput alone: B=0.5, with "
 		  "commas; or 0.3 for all" },

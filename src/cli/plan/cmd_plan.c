@@ -500,7 +500,7 @@ const struct command cmd_plan = {
 		"reason. Plans avoid shares, clocks and co-runners far outside of it. More jobs "
 		"than can be planned in minutes are refused; --policy list prints the limits.\n\n"
 		"The exit status is 0 if there is a plan. If it breaks the power cap or deadlines, "
-		"standard error says so; power_cap_mw, peak_mw and deadlines_missed in the plan "
+		"standard error says so; power_cap_w, peak_w and deadlines_missed in the plan "
 		"show by how much.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
