@@ -17,7 +17,7 @@
  *
  * A measured GPU has a stage of its own, gpu_stage: its GPU type's parameters,
  * and those of workloads that were fitted on nothing else. No fit uses the part of a GPU that is
- *held back (docs/formats/measured.md).
+ *held back (bench/gpu/measured.md).
  */
 #include <cminpack-1/cminpack.h>
 #include <errno.h>

@@ -44,7 +44,7 @@ def text(folder):
             "",
         ]
     lines += [
-        "Measured %s to %s by `bench/gpu/measure`; docs/formats/measured.md describes the tables."
+        "Measured %s to %s by `bench/gpu/measure`; bench/gpu/measured.md describes the tables."
         % (a["started"], a["ended"]),
         "",
         "| table | rows | steady |",

@@ -1,6 +1,6 @@
 /*
  * measured.c - measured GPUs: their folders and gpu.json; the tables in a folder are
- * measured_tables.c's. See measured.h and docs/formats/measured.md.
+ * measured_tables.c's. See measured.h and bench/gpu/measured.md.
  *
  * The figures in gpu.json (limit, idle power, SMs, clocks) replace those of its type in the
  * catalogue.

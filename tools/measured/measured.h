@@ -1,5 +1,5 @@
 /*
- * measured.h - GPUs measured in our own format (docs/formats/measured.md) as
+ * measured.h - GPUs measured in our own format (bench/gpu/measured.md) as
  * observations; observe.h calls this.
  */
 #ifndef TOOLS_MEASURED_H

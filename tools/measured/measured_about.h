@@ -1,5 +1,5 @@
 /*
- * measured_about.h - gpu.json of a folder that bench/gpu/measure wrote (docs/formats/measured.md).
+ * measured_about.h - gpu.json of a folder that bench/gpu/measure wrote (bench/gpu/measured.md).
  *
  * measured_tables.c reads its tables.
  */

@@ -4,7 +4,7 @@
  *
  * A data directory holds one folder a published set (igniter_v100,
  * zeus_power_limit, ...; those that are not there are skipped), folders of
- * measured GPUs, or is one such folder itself (docs/formats/measured.md). An
+ * measured GPUs, or is one such folder itself (bench/gpu/measured.md). An
  * observation is the set-up of a measurement in the model's terms and the value
  * that was measured.
  */
