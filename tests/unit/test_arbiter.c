@@ -8,7 +8,7 @@
 #include "arbiter_bench.h"
 #include "unit_test.h"
 
-#define CASES 2000
+#define CASES RANDOM_CASES(2000)
 
 static struct bench b;
 

@@ -101,7 +101,7 @@ TEST(the_fast_version_is_equal_to_algorithm_1)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 1);
-	for (int k = 0; k < 20000; k++) {
+	for (int k = 0; k < RANDOM_CASES(20000); k++) {
 		uint64_t plain[MOST];
 		struct fair_case c;
 
@@ -121,7 +121,7 @@ TEST(the_fast_version_is_equal_to_algorithm_1_for_many_tenants)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 2);
-	for (int k = 0; k < 300; k++) {
+	for (int k = 0; k < RANDOM_CASES(300); k++) {
 		const bool coarse = k % 2, equal = k % 5 == 0;
 		const struct hes_fair_request r = { &hes_fair_policies[k % POLICIES],
 						    1 + hes_rng_below(&rng, 8000),
@@ -146,7 +146,7 @@ TEST(slices_are_pareto_efficient)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 3);
-	for (int k = 0; k < 20000; k++) {
+	for (int k = 0; k < RANDOM_CASES(20000); k++) {
 		uint64_t sum = 0;
 		bool met = true;
 		struct fair_case c;
@@ -184,7 +184,7 @@ TEST(the_minimum_time_or_energy_is_guaranteed)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 4);
-	for (int k = 0; k < 20000; k++) {
+	for (int k = 0; k < RANDOM_CASES(20000); k++) {
 		struct fair_case c;
 
 		draw_case(&rng, MOST, 100000, &c);
@@ -202,7 +202,7 @@ TEST(moving_a_quantum_cannot_raise_the_smallest_energy_or_time)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 5);
-	for (int k = 0; k < 20000; k++) {
+	for (int k = 0; k < RANDOM_CASES(20000); k++) {
 		double least = INFINITY;
 		struct fair_case c;
 
@@ -237,7 +237,7 @@ TEST(the_smallest_energy_or_time_of_a_tenant_is_maximal)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 6);
-	for (int k = 0; k < 5000; k++) {
+	for (int k = 0; k < RANDOM_CASES(5000); k++) {
 		double least = INFINITY;
 		struct fair_case c;
 
@@ -256,7 +256,7 @@ TEST(a_false_demand_gains_nothing)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 7);
-	for (int k = 0; k < 20000; k++) {
+	for (int k = 0; k < RANDOM_CASES(20000); k++) {
 		struct fair_case c;
 		uint64_t demand, had, i;
 
@@ -293,7 +293,7 @@ TEST(a_higher_power_gains_nothing)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 8);
-	for (int k = 0; k < 20000; k++) {
+	for (int k = 0; k < RANDOM_CASES(20000); k++) {
 		struct fair_case c;
 		double had_energy;
 		uint64_t had, i;
@@ -441,7 +441,7 @@ TEST(a_huge_interval_is_divided_to_the_last_quantum)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 9);
-	for (int k = 0; k < 2000; k++) {
+	for (int k = 0; k < RANDOM_CASES(2000); k++) {
 		struct fair_case c;
 
 		draw_case(&rng, MOST, 100, &c);
@@ -544,7 +544,7 @@ TEST(published_profiles_have_fair_energy_below_phi_fair)
 	if (!tx2_load(&tx2))
 		skip();
 	hes_rng_seed(&rng, 10);
-	for (int k = 0; k < 5000; k++) {
+	for (int k = 0; k < RANDOM_CASES(5000); k++) {
 		struct fair_case c = { .r = { &hes_fair_policies[ETF],
 					      30 + hes_rng_below(&rng, 1000), 0, NULL,
 					      2 + hes_rng_below(&rng, 2) } };

@@ -550,7 +550,7 @@ TEST(picks_equal_those_of_a_plain_queue)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 1);
-	for (int k = 0; k < 300; k++) {
+	for (int k = 0; k < RANDOM_CASES(300); k++) {
 		struct plain p = { .phi = 0.7, .interval = 1 + hes_rng_below(&rng, 300) };
 		struct hes_fair_queue *q = queue_of(ETF, p.phi, p.interval);
 		size_t most = 1 + hes_rng_below(&rng, k % 10 ? 12 : MANY);

@@ -82,7 +82,7 @@ TEST(one_user_or_one_tenant_for_each_is_algorithm_1)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 1);
-	for (int k = 0; k < 4000; k++) {
+	for (int k = 0; k < RANDOM_CASES(4000); k++) {
 		uint64_t plain[MOST];
 		struct fair_case c;
 
@@ -104,7 +104,7 @@ TEST(tenants_of_a_user_have_algorithm_1_in_its_slice)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 2);
-	for (int k = 0; k < 1000; k++) {
+	for (int k = 0; k < RANDOM_CASES(1000); k++) {
 		struct fair_case c;
 
 		draw_case(&rng, 2000, k % 2, &c);
@@ -128,7 +128,7 @@ TEST(slices_of_users_are_those_of_their_mean_powers)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 3);
-	for (int k = 0; k < 1000; k++) {
+	for (int k = 0; k < RANDOM_CASES(1000); k++) {
 		uint64_t slices[MOST];
 		struct hes_fair_tenant as[MOST];
 		struct hes_fair_request r;
@@ -172,7 +172,7 @@ TEST(slices_of_users_are_pareto_efficient)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 4);
-	for (int k = 0; k < 2000; k++) {
+	for (int k = 0; k < RANDOM_CASES(2000); k++) {
 		uint64_t sum = 0;
 		bool met = true;
 		struct fair_case c;
@@ -199,7 +199,7 @@ TEST(the_minimum_time_is_guaranteed_in_both_levels)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 5);
-	for (int k = 0; k < 2000; k++) {
+	for (int k = 0; k < RANDOM_CASES(2000); k++) {
 		double weights = 0;
 		struct fair_case c;
 
@@ -247,7 +247,7 @@ TEST(the_smallest_energy_of_a_user_is_maximal_up_to_a_quantum_of_each_tenant)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 6);
-	for (int k = 0; k < 2000; k++) {
+	for (int k = 0; k < RANDOM_CASES(2000); k++) {
 		double weights = 0, least = INFINITY, rounding = 0;
 		struct fair_case c;
 
@@ -298,7 +298,7 @@ TEST(more_names_bring_a_user_no_time)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 7);
-	for (int k = 0; k < 2000; k++) {
+	for (int k = 0; k < RANDOM_CASES(2000); k++) {
 		struct fair_case c;
 		uint64_t had;
 		size_t u;
@@ -336,7 +336,7 @@ TEST(a_false_demand_gains_a_quantum_at_most_among_users)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 8);
-	for (int k = 0; k < 2000; k++) {
+	for (int k = 0; k < RANDOM_CASES(2000); k++) {
 		struct fair_case c;
 		uint64_t had, i, reported;
 
@@ -381,7 +381,7 @@ TEST(a_higher_power_gains_a_quantum_at_most_among_users)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 9);
-	for (int k = 0; k < 2000; k++) {
+	for (int k = 0; k < RANDOM_CASES(2000); k++) {
 		struct fair_case c;
 		uint64_t had, i;
 
@@ -400,7 +400,7 @@ TEST(a_huge_interval_is_divided_to_the_last_quantum_among_users)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 10);
-	for (int k = 0; k < 200; k++) {
+	for (int k = 0; k < RANDOM_CASES(200); k++) {
 		struct fair_case c;
 
 		draw_case(&rng, 1, false, &c);

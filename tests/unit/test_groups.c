@@ -107,7 +107,7 @@ TEST(the_search_is_within_two_percent_of_the_exact_optimum)
 	double worst = 1, sum = 0;
 	uint32_t n = 0, below = 0;
 
-	for (uint64_t seed = 1; seed <= 350; seed++) {
+	for (uint64_t seed = 1; seed <= RANDOM_CASES(350); seed++) {
 		const uint32_t *shape = shapes[seed % 7];
 		uint32_t slot_of[MAX_JOBS];
 		double best, ratio;
@@ -126,7 +126,7 @@ TEST(the_search_is_within_two_percent_of_the_exact_optimum)
 	}
 	print_message("of the optimum: worst %.5f, mean %.6f over %u problems\n", worst, sum / n,
 		      n);
-	assert_true(n > 250 && below <= 1 && sum / n > 0.9995);
+	assert_true(n > RANDOM_CASES(250) && below <= 1 && sum / n > 0.9995);
 }
 
 /* The dynamic programme against every placement. */
@@ -186,7 +186,7 @@ static double assign_in_turn(const struct drawn *d, const uint32_t *order)
  */
 TEST(the_search_is_never_worse_than_first_come_first_served_or_random_placements)
 {
-	for (uint64_t seed = 1; seed <= 40; seed++) {
+	for (uint64_t seed = 1; seed <= RANDOM_CASES(40); seed++) {
 		const uint32_t most = seed % 2 ? 2 : 4, n_jobs = 30 + (uint32_t)seed;
 		const bool few = seed % 4 < 2;
 		uint32_t order[MAX_JOBS], slot_of[MAX_JOBS];
