@@ -4,18 +4,23 @@ bats_require_minimum_version 1.5.0
 # How jobs end in the lab: exit status 0 is not the work. And what goes on outside of a job's
 # processes. Nothing counts on how quick the machine is: what must be there is waited for.
 
-setup() {
-	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
-	PATH=$(dirname "$HESHARE"):$PATH
-	unset LD_LIBRARY_PATH
-	cd "$BATS_TEST_TMPDIR"
-	export HESHARE_STORE=$PWD/store.db
+setup_file() {
+	cd "$BATS_FILE_TMPDIR"
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 } ]\n' >one.yaml
 	printf 'id,workload,batch_size,iterations,memory_mib\na,resnet50,16,1500,9000\nb,resnet50,16,1500,9000\n' >jobs.csv
 	"$HESHARE" plan jobs.csv -f one.yaml --policy exclusive --json >plan.json
 	# Without lines, an end counts by its time: jobs of the lab take longer than planned where the
 	# machine is busy, so the planned time is stretched.
 	jq '(.gpus[].batches[] | .start_us, .end_us, (.jobs[] | .start_us, .end_us)) *= 1000' plan.json >long.json
+}
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
+	cd "$BATS_TEST_TMPDIR"
+	cp "$BATS_FILE_TMPDIR"/*.{yaml,csv,json} .
+	export HESHARE_STORE=$PWD/store.db
 	export work='vgpu-task --workload resnet50 --batch 16 --iterations'
 }
 
