@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Find words that docs/glossary.md replaced: check-words.py [ROOT] [FOLDER...]
+"""Find words that tools/words.md replaced: check-words.py [ROOT] [FOLDER...]
 
 Prints FILE:LINE: the word and what to write. Exit status 1 when one is found.
-The table under "Words we do not use" is the only list: old words in backticks,
-the new word, and text in which an old word is allowed.
+Its table is the only list: old words in backticks, the new word, and text in which an old word is
+allowed.
 """
 import os
 import re
@@ -28,19 +28,18 @@ FOLDERS = [
     "SECURITY.md",
     "meson.build",
 ]
-NOT_CHECKED = {"docs/glossary.md", "tools/check-words.py"}
+WORDS = "tools/words.md"
+NOT_CHECKED = {WORDS, "tools/check-words.py"}
 TEXTS = (".c", ".h", ".py", ".sh", ".bats", ".md", ".build", ".yaml", ".txt", ".R")
 IN_BACKTICKS = re.compile(r"`([^`]+)`")
 
 
 def table(root):
     """Rows of the table: a pattern of the old words, the new word, a pattern of what is allowed or None."""
-    rows, inside = [], False
-    for line in open(os.path.join(root, "docs/glossary.md"), encoding="utf-8"):
-        if line.startswith("## "):
-            inside = line.strip() == "## Words we do not use"
+    rows = []
+    for line in open(os.path.join(root, WORDS), encoding="utf-8"):
         cells = [c.strip() for c in line.strip().strip("|").split("|")]
-        if not inside or len(cells) < 2 or not cells[0].startswith("`"):
+        if len(cells) < 2 or not cells[0].startswith("`"):
             continue
         old = "|".join(re.escape(w) for w in IN_BACKTICKS.findall(cells[0]))
         allowed = (
@@ -90,7 +89,7 @@ def main():
     root = sys.argv[1] if len(sys.argv) > 1 else "."
     rows = table(root)
     if not rows:
-        sys.exit("docs/glossary.md: the table under \"Words we do not use\" is missing")
+        sys.exit(WORDS + ": the table is missing")
     names = sorted(set(files(root, sys.argv[2:] or FOLDERS)) - NOT_CHECKED)
     sys.exit(1 if sum(check(root, name, rows) for name in names) else 0)
 

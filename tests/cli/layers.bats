@@ -137,11 +137,11 @@ setup() {
 	[ "${#lines[@]}" -eq 2 ]
 }
 
-# tools/check-words.py on a small tree with a glossary of its own.
-@test "a word that the glossary replaced is found in a name, a help text and a document" {
-	mkdir -p docs
-	printf '%s\n' '## Words we do not use' '' '| old | new | allowed |' '|---|---|---|' \
-		'| `gadget`, `gadgets` | GPU | `--gadget`, `"gadget"` |' >docs/glossary.md
+# tools/check-words.py on a small tree with a list of its own.
+@test "a word that the list replaced is found in a name, a help text and a document" {
+	mkdir -p docs tools
+	printf '%s\n' '| old | new | allowed |' '|---|---|---|' \
+		'| `gadget`, `gadgets` | GPU | `--gadget`, `"gadget"` |' >tools/words.md
 	printf '%s\n' 'static int open_gadget(void);' '{ "gadget", COLUMN },' 'int gadgetry;' \
 		>src/core/job.c
 	printf '%s\n' '"--gadget NAME  which Gadgets to use\n"' >src/cli/main.c
