@@ -463,5 +463,12 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 		rival = re.search(r"`joint:balanced` needs (\d+) % less energy and (\d+) % less time than `(morak:edp-sjf)`", " ".join(results.split()))
 		for k in (0, 1):
 		    assert abs(100 - 100 * rows["joint:balanced"][k] / rows[rival[3]][k] - int(rival[k + 1])) < 0.6, rival[0]
+		# The tables of --variants are as new as the one of all policies.
+		for when in ("all jobs at time 0", "Poisson arrivals"):
+		    who, change = re.search(rf"^\| {when}, present fit \| `([^`]+)` \| ([^|]+) \|", results, re.M).groups()
+		    table = results.split(f"\n{when}: mean")[1]
+		    found = re.search(rf"^joint:balanced against {re.escape(who)} +(\S+) +(\S+)", table, re.M)
+		    assert ", ".join(found.groups()) == change, (found[0], change)
+		    assert f"| {when}, the strongest rival | {change} (`{who}`) |" in text, change
 	END
 }
