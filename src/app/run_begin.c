@@ -47,14 +47,6 @@ int app_run_check(struct app_run *r, const struct app_run_options *o, struct hes
 
 /* --- a plan --- */
 
-static bool plan_has_node(const struct hes_fleet *f, const char *name)
-{
-	for (size_t g = 0; g < f->n; g++)
-		if (strcmp(f->gpus[g].node, name) == 0)
-			return true;
-	return false;
-}
-
 static int run_load_jobs(struct app_run *r, struct hes_err *err)
 {
 	const struct app *app = r->o->plan.app;
@@ -116,9 +108,9 @@ static int run_load_plan(struct app_run *r, struct hes_err *err)
 		rc = validate_plan(r, err);
 	if (rc)
 		return rc;
-	r->node = o->node                                            ? o->node
-		  : !o->on_nodes && plan_has_node(r->fleet, r->host) ? r->host
-								     : NULL;
+	r->node = o->node                                           ? o->node
+		  : !o->on_nodes && fit_has_node(r->fleet, r->host) ? r->host
+								    : NULL;
 	rc = o->of_round ? run_round_key(o->file, &r->key, err)
 			 : run_plan_key(o->file, r->node, &r->key, err);
 	if (!rc && o->of_round)

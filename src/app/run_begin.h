@@ -44,7 +44,7 @@ struct app_run {
 	struct hes_jobs jobs;    /* each with its command */
 	struct hes_plan plan;
 	struct hes_devices *devices;
-	long *gpus; /* one a GPU of the fleet: see fit_devices() */
+	long *gpus; /* one a GPU of the fleet: see fit_gpus() */
 	struct hes_store *store;
 	struct hes_journal *journal;
 	struct hes_run run; /* id 0: a new one */

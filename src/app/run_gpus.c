@@ -38,6 +38,33 @@ static void warn_of_limits(const struct run_gpus *u)
 	}
 }
 
+/* fit_gpus() with the GPUs of this machine. */
+static int fit_devices(const struct hes_fleet *f, const struct hes_plan *p, const char *node,
+		       unsigned how, const struct hes_devices *d, long *out, struct hes_err *err)
+{
+	size_t n = hes_devices_count(d);
+	struct hes_device_info *info = calloc(n + 1, sizeof(*info));
+	struct fit_gpu *types = calloc(n + 1, sizeof(*types));
+	struct hes_err sick, why;
+	int rc = info && types ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		/* A GPU that cannot be used matches nothing; the plan may do without it. */
+		hes_device_info(d, i, &info[i], NULL);
+		types[i] = (struct fit_gpu){ info[i].type, info[i].uuid };
+	}
+	if (!rc) {
+		rc = fit_gpus(f, p, node, how, types, n, out, err);
+		if (rc == -ENODEV && hes_devices_check(d, &sick)) {
+			why = *err;
+			hes_fail(err, rc, "%s; %s", sick.msg, why.msg);
+		}
+	}
+	free(info);
+	free(types);
+	return rc;
+}
+
 int run_gpus_fit(const struct run_gpus *u, bool others, bool resume, struct hes_err *err)
 {
 	const char *visible = app_variable(u->app, "CUDA_VISIBLE_DEVICES");
@@ -108,7 +135,7 @@ int run_gpus_check(const struct run_gpus *u, struct hes_journal *j, int64_t run,
 	return rc;
 }
 
-static bool has_node(const struct hes_fleet *f, const char *name)
+bool fit_has_node(const struct hes_fleet *f, const char *name)
 {
 	for (size_t g = 0; g < f->n; g++)
 		if (strcmp(f->gpus[g].node, name) == 0)
@@ -273,7 +300,7 @@ int fit_gpus(const struct hes_fleet *f, const struct hes_plan *p, const char *no
 	long missing;
 	int rc = 0;
 
-	if (node && !has_node(f, node))
+	if (node && !fit_has_node(f, node))
 		return hes_fail(err, -ENOENT,
 				"no GPU of the plan is on a node \"%s\"; the first is %s", node,
 				f->n ? f->gpus[0].name : "missing");
@@ -297,31 +324,5 @@ int fit_gpus(const struct hes_fleet *f, const struct hes_plan *p, const char *no
 		memcpy(out, t.out, f->n * sizeof(*out));
 	free(t.out);
 	free(t.taken);
-	return rc;
-}
-
-int fit_devices(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
-		const struct hes_devices *d, long *out, struct hes_err *err)
-{
-	size_t n = hes_devices_count(d);
-	struct hes_device_info *info = calloc(n + 1, sizeof(*info));
-	struct fit_gpu *types = calloc(n + 1, sizeof(*types));
-	struct hes_err sick, why;
-	int rc = info && types ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
-
-	for (size_t i = 0; !rc && i < n; i++) {
-		/* A GPU that cannot be used matches nothing; the plan may do without it. */
-		hes_device_info(d, i, &info[i], NULL);
-		types[i] = (struct fit_gpu){ info[i].type, info[i].uuid };
-	}
-	if (!rc) {
-		rc = fit_gpus(f, p, node, how, types, n, out, err);
-		if (rc == -ENODEV && hes_devices_check(d, &sick)) {
-			why = *err;
-			hes_fail(err, rc, "%s; %s", sick.msg, why.msg);
-		}
-	}
-	free(info);
-	free(types);
 	return rc;
 }

@@ -18,13 +18,13 @@ struct run_gpus {
 	const struct hes_plan *plan;
 	const char *node; /* whose part is carried out; NULL: all */
 	const struct hes_devices *devices;
-	long *gpus; /* one a GPU of the fleet: see fit_devices() */
+	long *gpus; /* one a GPU of the fleet: see fit_gpus() */
 };
 
 /** Find the GPUs of the plan, and warn of power limits that changed.
  * @param others  others of the same types may stand for those that the plan names
  * @param resume  a GPU may be lost
- * @return as fit_devices() */
+ * @return as fit_gpus() */
 int run_gpus_fit(const struct run_gpus *u, bool others, bool resume, struct hes_err *err);
 
 /** A run that goes on has the GPUs that it began with: the fleet gets their UUIDs. @return 0;
@@ -49,6 +49,9 @@ struct fit_gpu {
 	const char *uuid; /* "": not known */
 };
 
+/** Whether a GPU of the fleet is on a node. */
+bool fit_has_node(const struct hes_fleet *f, const char *name);
+
 /**
  * Those that are named by UUID to the same; the others to GPUs of their types, NODE/NUMBER to the
  * GPU of that number, the rest in order. Pure.
@@ -61,9 +64,5 @@ struct fit_gpu {
  */
 int fit_gpus(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
 	     const struct fit_gpu *gpus, size_t n_gpus, long *out, struct hes_err *err);
-
-/** The same with the GPUs of a machine. */
-int fit_devices(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
-		const struct hes_devices *d, long *out, struct hes_err *err);
 
 #endif
