@@ -70,11 +70,12 @@ static void thread_report(struct gpu_thread *t, const struct arbiter_report *r)
 		return; /* its counter is full: the server has been woken */
 }
 
-static void thread_say(struct gpu_thread *t, const char *sentence)
+/* Say "WHAT: WHY", or why alone. */
+static void thread_say(struct gpu_thread *t, const char *what, const char *why)
 {
 	struct arbiter_report r = { .kind = REPORT_SENTENCE };
 
-	snprintf(r.text, sizeof(r.text), "%.*s", (int)sizeof(r.text) - 1, sentence);
+	snprintf(r.text, sizeof(r.text), "%s%s%.200s", what, *what ? ": " : "", why);
 	thread_report(t, &r);
 }
 
@@ -88,15 +89,11 @@ static struct arbiter_energy energy_read(struct gpu_thread *t)
 			    &s) ||
 	    !(s.has & (HES_HAS_ENERGY | HES_HAS_POWER)))
 		return e;
-	for (size_t i = 0; i < HES_LEFT_OUTS; i++) {
-		char text[120];
-
-		if (!s.left_out[i] || t->left_out & 1u << i)
-			continue;
-		t->left_out |= 1u << i;
-		snprintf(text, sizeof(text), "left out: %s", hes_left_out_text(i));
-		thread_say(t, text);
-	}
+	for (size_t i = 0; i < HES_LEFT_OUTS; i++)
+		if (s.left_out[i] && !(t->left_out & 1u << i)) {
+			t->left_out |= 1u << i;
+			thread_say(t, "left out", hes_left_out_text(i));
+		}
 	e = (struct arbiter_energy){ .joules = s.energy_j, .at_ns = hes_monotonic_ns() };
 	if (s.counted) {
 		e.step_j = t->gauge.step.energy_j;
@@ -142,27 +139,21 @@ static void folder_undo(struct gpu_thread *t)
 {
 	struct hes_undone m = { 0 };
 	struct hes_err err;
-	char text[HES_ERR_MAX + 80];
 	int rc = hes_guard_restore(t->c.folder, &m, &err);
 
-	if (rc && rc != -ENOENT) {
-		snprintf(text, sizeof(text), "what was changed before is not undone: %s", err.msg);
-		thread_say(t, text);
-	} else if (!rc && m.clocks) {
-		thread_say(t, "a clock that was left locked is set back");
-	}
+	if (rc && rc != -ENOENT)
+		thread_say(t, "what was changed before is not undone", err.msg);
+	else if (!rc && m.clocks)
+		thread_say(t, "", "a clock that was left locked is set back");
 }
 
 static void store_open(struct gpu_thread *t)
 {
-	char text[HES_ERR_MAX + 80];
 	struct hes_err err;
 
-	if (!t->c.store ||
-	    !hes_store_open(t->c.store, HES_STORE_WRITE, STORE_WAIT_MS, &t->store, &err))
-		return;
-	snprintf(text, sizeof(text), "profiles of tenants are not kept: %s", err.msg);
-	thread_say(t, text);
+	if (t->c.store &&
+	    hes_store_open(t->c.store, HES_STORE_WRITE, STORE_WAIT_MS, &t->store, &err))
+		thread_say(t, "powers of tenants and what they used are not kept", err.msg);
 }
 
 static int guard_begin(struct gpu_thread *t, struct hes_err *err)
@@ -236,7 +227,7 @@ static void order_keep(struct gpu_thread *t, const struct arbiter_order *o)
 	struct hes_err err;
 
 	if (t->store && hes_store_keep_tenant_power(t->store, &row, &err))
-		thread_say(t, err.msg);
+		thread_say(t, "", err.msg);
 }
 
 static void order_usage(struct gpu_thread *t, const struct arbiter_order *o)
@@ -250,7 +241,7 @@ static void order_usage(struct gpu_thread *t, const struct arbiter_order *o)
 	memcpy(row.tenant, o->usage.tenant, sizeof(row.tenant));
 	type_name(t, row.gpu_type);
 	if (t->store && hes_store_add_tenant_usage(t->store, &row, &err))
-		thread_say(t, err.msg);
+		thread_say(t, "", err.msg);
 }
 
 static void process_find_forks(struct arbiter_process *p)
