@@ -11,6 +11,7 @@
 
 #include "fair/fair_wire.h"
 #include "heshare/fair_queue.h"
+#include "heshare/tenant_usage.h"
 #include "launch/process.h"
 
 #define ARBITER_MAX_GPUS        64
@@ -81,23 +82,6 @@ struct arbiter_process {
 	uint32_t n_forked;
 };
 
-/** Power of a tenant at a clock, as the store has it. */
-struct arbiter_profile {
-	char tenant[FAIR_NAME_MAX];
-	uint32_t uid;
-	uint32_t clock_mhz;
-	double power_w;
-	double cv;      /* of its parts; 0: not known */
-	double seconds; /* that it was measured over */
-};
-
-/** What a tenant has used since it was kept the last time. */
-struct arbiter_usage {
-	char tenant[FAIR_NAME_MAX];
-	uint32_t uid;
-	double seconds, joules; /* joules below 0: too much was estimated before */
-};
-
 /** Joules of a GPU since any moment, and at the last step of its counter. */
 struct arbiter_energy {
 	double joules;  /* NaN: they could not be read */
@@ -111,15 +95,16 @@ struct arbiter_order {
 	enum {
 		ORDER_ENERGY, /* read the counter; answered with @tag */
 		ORDER_CLOCK,  /* set @mhz, 0: as the driver chooses; answered with @tag */
-		ORDER_FIND,   /* look @profile up; answered */
-		ORDER_KEEP,   /* @profile, in the store */
+		ORDER_FIND,   /* look @power up; answered */
+		ORDER_KEEP,   /* @power, in the store */
 		ORDER_USAGE,  /* add @usage to the store */
 		ORDER_PROCESSES
 	} kind;
 	uint64_t tag;
 	uint32_t mhz;
-	struct arbiter_profile profile;
-	struct arbiter_usage usage;
+	struct hes_tenant_power power;
+	struct hes_tenant_usage usage; /* since it was kept the last time; joules below 0: too
+					  much was estimated before */
 };
 
 /** What it tells. */
@@ -139,7 +124,7 @@ struct arbiter_report {
 	/* Negative errno: @text says why. -EPERM, -ENOTSUP of the first clock: no more are set on
 	 * this GPU; others are tried again. */
 	int rc;
-	struct arbiter_profile profile;
+	struct hes_tenant_power power;
 	struct arbiter_process *processes; /* [n_processes], all with a context; free() it */
 	size_t n_processes;
 	char text[256];

@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/trust.h"
-#include "heshare/tenant_usage.h"
 #include "launch/contexts.h"
 #include "launch/guard.h"
 #include "launch/proc.h"
@@ -191,56 +190,33 @@ static void type_name(const struct gpu_thread *t, char out[HES_NAME_MAX])
 		 *t->c.info.type ? t->c.info.type : t->c.info.name);
 }
 
-static struct hes_tenant_power power_row(const struct gpu_thread *t,
-					 const struct arbiter_profile *p)
-{
-	struct hes_tenant_power row = { .uid = p->uid,
-					.clock_mhz = p->clock_mhz,
-					.power_w = p->power_w,
-					.cv = p->cv,
-					.seconds = p->seconds };
-
-	_Static_assert(sizeof(row.tenant) == sizeof(p->tenant), "names of tenants");
-	memcpy(row.tenant, p->tenant, sizeof(row.tenant));
-	type_name(t, row.gpu_type);
-	row.at_us = hes_wall_us();
-	return row;
-}
-
 static void order_find(struct gpu_thread *t, const struct arbiter_order *o)
 {
-	struct arbiter_report r = { .kind = REPORT_PROFILE, .profile = o->profile };
-	struct hes_tenant_power row = power_row(t, &o->profile);
+	struct arbiter_report r = { .kind = REPORT_PROFILE, .power = o->power };
 
-	r.profile.power_w = 0;
-	if (t->store && !hes_store_find_tenant_power(t->store, &row, NULL)) {
-		r.profile.power_w = row.power_w;
-		r.profile.cv = row.cv;
-		r.profile.seconds = row.seconds;
-	}
+	type_name(t, r.power.gpu_type);
+	if (t->store)
+		hes_store_find_tenant_power(t->store, &r.power, NULL);
 	thread_report(t, &r);
 }
 
-static void order_keep(struct gpu_thread *t, const struct arbiter_order *o)
+static void order_keep(struct gpu_thread *t, struct arbiter_order *o)
 {
-	const struct hes_tenant_power row = power_row(t, &o->profile);
 	struct hes_err err;
 
-	if (t->store && hes_store_keep_tenant_power(t->store, &row, &err))
+	type_name(t, o->power.gpu_type);
+	o->power.at_us = hes_wall_us();
+	if (t->store && hes_store_keep_tenant_power(t->store, &o->power, &err))
 		thread_say(t, "", err.msg);
 }
 
-static void order_usage(struct gpu_thread *t, const struct arbiter_order *o)
+static void order_usage(struct gpu_thread *t, struct arbiter_order *o)
 {
-	struct hes_tenant_usage row = { .day_us = hes_wall_us(),
-					.uid = o->usage.uid,
-					.seconds = o->usage.seconds,
-					.joules = o->usage.joules };
 	struct hes_err err;
 
-	memcpy(row.tenant, o->usage.tenant, sizeof(row.tenant));
-	type_name(t, row.gpu_type);
-	if (t->store && hes_store_add_tenant_usage(t->store, &row, &err))
+	type_name(t, o->usage.gpu_type);
+	o->usage.day_us = hes_wall_us();
+	if (t->store && hes_store_add_tenant_usage(t->store, &o->usage, &err))
 		thread_say(t, "", err.msg);
 }
 
@@ -318,7 +294,7 @@ static void order_processes(struct gpu_thread *t)
 	free(idle);
 }
 
-static void order_do(struct gpu_thread *t, const struct arbiter_order *o)
+static void order_do(struct gpu_thread *t, struct arbiter_order *o)
 {
 	struct arbiter_report r = { .tag = o->tag };
 	struct hes_err err = { 0 };

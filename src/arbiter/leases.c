@@ -518,7 +518,7 @@ void gpu_report(struct gpu *g, const struct arbiter_report *r, uint64_t now)
 		if (gpu_has_other_work(g, now))
 			g->long_turns.no_room_since_ns = 0;
 	} else if (r->kind == REPORT_PROFILE) {
-		tenants_found(g->tenants, g->index, &r->profile);
+		tenants_found(g->tenants, g->index, &r->power);
 	}
 }
 

@@ -86,9 +86,9 @@ static uint32_t tenant_clock(const struct tenants *ts, const struct tenant *t)
 static struct arbiter_order power_order(const struct tenants *ts, const struct tenant *t, bool keep)
 {
 	struct arbiter_order o = { .kind = keep ? ORDER_KEEP : ORDER_FIND,
-				   .profile = { .uid = t->uid, .clock_mhz = tenant_clock(ts, t) } };
+				   .power = { .uid = t->uid, .clock_mhz = tenant_clock(ts, t) } };
 
-	memcpy(o.profile.tenant, t->name, sizeof(o.profile.tenant));
+	memcpy(o.power.tenant, t->name, sizeof(o.power.tenant));
 	return o;
 }
 
@@ -103,14 +103,14 @@ static void power_store(struct tenants *ts, struct tenant *t, double cv, double 
 {
 	struct arbiter_order o = power_order(ts, t, true);
 
-	o.profile.power_w = t->power.mean_w;
-	o.profile.cv = cv;
-	o.profile.seconds = seconds;
+	o.power.power_w = t->power.mean_w;
+	o.power.cv = cv;
+	o.power.seconds = seconds;
 	if (power_not_kept(&t->power) && ts->out->order(ts->out->ctx, t->gpu, &o))
 		power_kept(&t->power);
 }
 
-void tenants_found(struct tenants *ts, uint32_t gpu, const struct arbiter_profile *p)
+void tenants_found(struct tenants *ts, uint32_t gpu, const struct hes_tenant_power *p)
 {
 	for (uint32_t i = 0; i < ts->n; i++) {
 		struct tenant *t = &ts->v[i];

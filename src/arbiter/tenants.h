@@ -100,7 +100,7 @@ bool tenants_request_clock(const struct tenants *ts, uint32_t gpu);
 void tenants_lose_clocks(struct tenants *ts, uint32_t gpu);
 
 /** The store answered. */
-void tenants_found(struct tenants *ts, uint32_t gpu, const struct arbiter_profile *p);
+void tenants_found(struct tenants *ts, uint32_t gpu, const struct hes_tenant_power *p);
 /** A value of its lease was measured, and all energy until @now is estimated. */
 void tenant_measured(struct tenants *ts, struct tenant *t, const struct reading *r, uint64_t now);
 

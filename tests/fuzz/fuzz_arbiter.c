@@ -27,7 +27,7 @@ struct world {
 	size_t gpu_of[CONNECTIONS];
 	uint64_t tags[2][QUEUED]; /* requested readings and clocks */
 	size_t tag_gpu[2][QUEUED], n_tags[2];
-	struct arbiter_profile requested[QUEUED];
+	struct hes_tenant_power requested[QUEUED];
 	size_t requested_gpu[QUEUED], n_requested;
 	uint8_t full; /* sockets that are full: bits of connections */
 };
@@ -69,7 +69,7 @@ static void world_close(void *ctx, uint32_t id)
 	w->lease[id] = 0;
 }
 
-static bool world_find(struct world *w, size_t gpu, const struct arbiter_profile *p)
+static bool world_find(struct world *w, size_t gpu, const struct hes_tenant_power *p)
 {
 	if (w->n_requested == QUEUED)
 		return false;
@@ -84,10 +84,10 @@ static bool world_order(void *ctx, size_t gpu, const struct arbiter_order *o)
 	const int what = o->kind == ORDER_CLOCK;
 
 	if (o->kind == ORDER_FIND)
-		return world_find(w, gpu, &o->profile);
+		return world_find(w, gpu, &o->power);
 	if (o->kind == ORDER_USAGE || o->kind == ORDER_KEEP) {
 		if (gpu >= GPUS || !isfinite(o->usage.joules) || !(o->usage.seconds >= 0) ||
-		    (o->kind == ORDER_KEEP && !(o->profile.power_w > 0)))
+		    (o->kind == ORDER_KEEP && !(o->power.power_w > 0)))
 			abort();
 		return o->usage.uid != 2;
 	}
@@ -165,8 +165,8 @@ static void answer_step(struct arbiter *a, struct world *w, unsigned what)
 		}
 	} else if (what == 2 && w->n_requested) {
 		r.kind = REPORT_PROFILE;
-		r.profile = w->requested[--w->n_requested];
-		r.profile.power_w = (double)take(w, 2) / 10;
+		r.power = w->requested[--w->n_requested];
+		r.power.power_w = (double)take(w, 2) / 10;
 		gpu = w->requested_gpu[w->n_requested];
 	} else if (what == 3) {
 		r.kind = REPORT_READY;

@@ -139,7 +139,7 @@ static void bench_clock(struct bench *b, const struct arbiter_order *o)
 	b->clock_at_ns = b->clock_ns == BENCH_FOREVER ? BENCH_FOREVER : b->now + b->clock_ns;
 }
 
-static bool bench_usage(struct bench *b, const struct arbiter_usage *u)
+static bool bench_usage(struct bench *b, const struct hes_tenant_usage *u)
 {
 	for (uint32_t i = 0; !b->store_is_full && i < b->n; i++)
 		if (strcmp(b->c[i].tenant, u->tenant) == 0 && b->c[i].uid == u->uid) {
@@ -163,9 +163,9 @@ static bool bench_order(void *ctx, size_t at, const struct arbiter_order *o)
 	if (o->kind == ORDER_CLOCK)
 		bench_clock(b, o);
 	else if (o->kind == ORDER_FIND)
-		b->requested[b->n_requested++] = o->profile;
+		b->requested[b->n_requested++] = o->power;
 	else if (b->n_kept < BENCH_CLIENTS)
-		b->kept[b->n_kept++] = o->profile;
+		b->kept[b->n_kept++] = o->power;
 	return true;
 }
 
@@ -348,12 +348,12 @@ static void bench_answer(struct bench *b)
 {
 	while (b->n_requested) {
 		struct arbiter_report r = { .kind = REPORT_PROFILE,
-					    .profile = b->requested[--b->n_requested] };
+					    .power = b->requested[--b->n_requested] };
 
 		for (uint32_t i = 0; i < b->n; i++)
-			if (strcmp(b->c[i].tenant, r.profile.tenant) == 0 &&
-			    b->c[i].clock_mhz == r.profile.clock_mhz)
-				r.profile.power_w = b->c[i].power_w;
+			if (strcmp(b->c[i].tenant, r.power.tenant) == 0 &&
+			    b->c[i].clock_mhz == r.power.clock_mhz)
+				r.power.power_w = b->c[i].power_w;
 		bench_report(b, r);
 	}
 	if (b->now >= b->clock_at_ns) {

@@ -64,9 +64,9 @@ struct bench {
 	int clock_fails, clock_rc; /* the next so many orders fail so */
 	uint64_t reads[64];
 	size_t n_reads;
-	struct arbiter_profile requested[BENCH_CLIENTS];
+	struct hes_tenant_power requested[BENCH_CLIENTS];
 	size_t n_requested;
-	struct arbiter_profile kept[BENCH_CLIENTS];
+	struct hes_tenant_power kept[BENCH_CLIENTS];
 	size_t n_kept;
 	bool store_is_full;  /* nothing that was used is kept */
 	uint32_t store_room; /* orders for it that are taken yet; 0: all */
