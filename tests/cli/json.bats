@@ -71,7 +71,7 @@ with_gpus() {
 		heshare profiles show resnet18 --json >j/show
 		heshare profiles export out --json >j/export
 		heshare run jobs.csv --retries 0 --power-cap 500 --json >j/report 2>err & run=$!
-		until heshare status 1 --json >seen 2>/dev/null && jq -e ".jobs_failed == 1 and .jobs_running == 1 and .age_s != null" seen >/dev/null; do kill -0 $run || exit 9; sleep 0.5; done
+		until heshare status 1 --json >seen 2>/dev/null && jq -e ".jobs_failed == 1 and .jobs_running == 1 and .age_s != null" seen >/dev/null && jq -e ".jobs | length == 1" jobs.run/live.json >/dev/null; do kill -0 $run || exit 9; sleep 0.5; done
 		mv seen j/status; heshare status --json >j/status-list; cp jobs.run/live.json j/live
 		heshare add 1 more.csv --json >j/add
 		: >go; wait $run; cp jobs.run/report.json j/report-file
