@@ -53,92 +53,160 @@ static double curve_distance(const struct hes_gpu_type *a, const struct hes_gpu_
 			      hes_gpu_type_default_limit_mw(b)));
 }
 
-/* A chip that was measured; nothing of @g's own chip when that is to be left out. */
-static struct sibling measured(const struct hes_model *m, const struct hes_gpu_type *of,
-			       const struct hes_gpu_type *g, bool leave_out)
-{
-	const struct hes_gpu_physics *p = hes_model_gpu(m, of->name);
-	bool own = compute_of(of) == compute_of(g) && of->sm_count == g->sm_count;
+/* A type to derive, and what it is derived from. */
+struct target {
+	const struct hes_model *m;
+	const struct hes_catalogue *c;
+	const struct hes_gpu_type *g;
+	bool leave_out; /* nothing of its own chip */
+};
 
-	return p && strcmp(p->origin, HES_MODEL_DERIVED) != 0 && !(own && leave_out)
+static bool same_die(const struct hes_gpu_type *a, const struct hes_gpu_type *b)
+{
+	return compute_of(a) == compute_of(b) && a->sm_count == b->sm_count;
+}
+
+/* The @i-th type of the catalogue, if it was measured and may be used. */
+static struct sibling measured(const struct target *t, size_t i)
+{
+	const struct hes_gpu_type *of = &t->c->types[i];
+	const struct hes_gpu_physics *p = hes_model_gpu(t->m, of->name);
+
+	return p && strcmp(p->origin, HES_MODEL_DERIVED) != 0 &&
+			       !(t->leave_out && same_die(of, t->g))
 		       ? (struct sibling){ of, p }
 		       : (struct sibling){ 0 };
 }
 
 typedef double distance_fn(const struct hes_gpu_type *a, const struct hes_gpu_type *b);
 
-static struct sibling find_sibling(const struct hes_model *m, const struct hes_catalogue *c,
-				   const struct hes_gpu_type *g, bool leave_out, distance_fn *far)
+static struct sibling find_sibling(const struct target *t, distance_fn *far)
 {
 	struct sibling best = { 0 };
 
-	for (size_t i = 0; i < c->n; i++) {
-		const struct sibling s = measured(m, &c->types[i], g, leave_out);
+	for (size_t i = 0; i < t->c->n; i++) {
+		const struct sibling s = measured(t, i);
 
 		/* Power of a GPU that is a part of a chip is without its memory's. */
-		if (s.p && (s.g->pcie_gbs > 0 || g->pcie_gbs == 0) &&
-		    (!best.g || far(g, s.g) < far(g, best.g)))
+		if (s.p && (s.g->pcie_gbs > 0 || t->g->pcie_gbs == 0) &&
+		    (!best.g || far(t->g, s.g) < far(t->g, best.g)))
 			best = s;
 	}
 	return best;
 }
 
-/*
- * The part of the peak FP32 rate that measured types sustain: the mean of the PCIe cards whose
- * generation treats integer instructions as @g's does; 1 without any. It was fitted on P100 and
- * A40; V100, T4 and A100 are assumed to reach their peak.
- */
-static double sustained_fp32(const struct hes_model *m, const struct hes_catalogue *c,
-			     const struct hes_gpu_type *g, bool leave_out)
+/* Chips that a mean is over: all, of one generation, of its kind of memory, or that treat integer
+ * instructions as it does. */
+enum like { ANY, GENERATION, MEMORY, INTEGERS };
+
+static bool is_like(enum like l, const struct hes_generation *a, const struct hes_generation *b)
+{
+	return l == ANY || (l == GENERATION ? a == b
+			    : l == MEMORY   ? a->hbm == b->hbm
+					    : a->shared_int == b->shared_int);
+}
+
+/* What a parameter grows with from type to type. */
+typedef double scale_fn(const struct hes_gpu_type *g);
+
+static double one(const struct hes_gpu_type *g)
+{
+	(void)g;
+	return 1;
+}
+
+static double above_idle(const struct hes_gpu_type *g)
+{
+	return (double)hes_gpu_type_default_limit_mw(g) - g->idle_power_mw;
+}
+
+static double bandwidth(const struct hes_gpu_type *g)
+{
+	return g->memory_bandwidth_gbs;
+}
+
+static double peak_fp32(const struct hes_gpu_type *g)
+{
+	return FLOP_PER_CORE * hes_generation_of(g->compute)->cores_per_sm;
+}
+
+/* The parameter at @offset as the mean over the measured chips on PCIe that are like @of; @none
+ * without any. Boards of a chip share its weight. */
+static double mean_of_chips(const struct target *t, enum like l, const struct hes_generation *of,
+			    size_t offset, scale_fn *scale, double none)
 {
 	double sum = 0, n = 0;
 
-	for (size_t i = 0; i < c->n; i++) {
-		const struct sibling s = measured(m, &c->types[i], g, leave_out);
-		const struct hes_generation *gen = hes_generation_of(c->types[i].compute);
+	for (size_t i = 0; i < t->c->n; i++) {
+		const struct sibling s = measured(t, i);
+		double boards = 0;
 
-		if (!s.p || s.g->pcie_gbs == 0 ||
-		    gen->shared_int != hes_generation_of(g->compute)->shared_int)
+		if (!s.p || s.g->pcie_gbs == 0 || !is_like(l, hes_generation_of(s.g->compute), of))
 			continue;
-		sum += s.p->rate[HES_MATH_FP32] / (FLOP_PER_CORE * gen->cores_per_sm);
-		n++;
+		for (size_t k = 0; k < t->c->n; k++)
+			boards += measured(t, k).p && same_die(&t->c->types[k], s.g);
+		sum += *(const double *)(const void *)((const char *)s.p + offset) / scale(s.g) /
+		       boards;
+		n += 1 / boards;
 	}
-	return n > 0 ? sum / n : 1;
+	return n > 0 ? sum / n * scale(t->g) : none;
 }
+
+#define MEAN(t, l, of, p, name, scale) \
+	(p)->name =                    \
+		mean_of_chips(t, l, of, offsetof(struct hes_gpu_physics, name), scale, (p)->name)
 
 static double ratio(double a, double b)
 {
 	return b > 0 ? a / b : 1;
 }
 
-/* Peak rates of the data sheet; of the tensor cores', the part that the sibling sustains. */
-static void derive_rates(const struct hes_gpu_type *g, const struct sibling *s, double fp32,
-			 struct hes_gpu_physics *p)
+/* Peak rates of the data sheet; of the tensor cores', the part that the sibling sustains. That of
+ * FP32 was fitted on P100 and A40; V100, T4 and A100 are assumed to reach their peak. */
+static void derive_rates(const struct target *t, const struct sibling *s, struct hes_gpu_physics *p)
 {
-	const struct hes_generation *own = hes_generation_of(g->compute),
+	const struct hes_generation *own = hes_generation_of(t->g->compute),
 				    *its = hes_generation_of(s->g->compute);
 
-	p->rate[HES_MATH_FP32] = fp32 * FLOP_PER_CORE * own->cores_per_sm;
+	p->rate[HES_MATH_FP32] = peak_fp32(t->g);
+	MEAN(t, INTEGERS, own, p, rate[HES_MATH_FP32], peak_fp32);
 	p->rate[HES_MATH_TF32] = own->tf32 * ratio(s->p->rate[HES_MATH_TF32], its->tf32);
 	/* Without tensor cores FP16 runs on the CUDA cores. */
 	p->rate[HES_MATH_FP16] = own->fp16 ? own->fp16 * ratio(s->p->rate[HES_MATH_FP16], its->fp16)
 					   : p->rate[HES_MATH_FP32];
 }
 
-/* The chip's by SMs and clock, of the generation that the voltage @curve is from; the memory's by
- * bandwidth, and what a context draws by the power limit less idle power. */
-static void derive_power(const struct hes_gpu_type *g, const struct sibling *s,
+static double chip(const struct hes_gpu_type *g)
+{
+	return (double)g->sm_count * g->clock_max_mhz;
+}
+
+/* The chip's by SMs and clock, of the generation that the voltage curve is from; the memory's by
+ * bandwidth, and what a context draws by the power limit less idle power. Boards of another
+ * generation tell little of these two and of the voltage, so then they are means. */
+static void derive_power(const struct target *t, const struct sibling *s,
 			 const struct sibling *curve, struct hes_gpu_physics *p)
 {
-	const double chip = (double)g->sm_count * g->clock_max_mhz /
-			    ((double)s->g->sm_count * s->g->clock_max_mhz);
+	const struct hes_gpu_type *g = t->g;
+	const struct hes_generation *own = hes_generation_of(g->compute),
+				    *nearest = hes_generation_of(curve->g->compute);
 
-	p->switch_w = curve->p->switch_w * g->sm_count * g->clock_max_mhz /
-		      ((double)curve->g->sm_count * curve->g->clock_max_mhz);
-	p->clocked_w *= chip;
-	p->dram_w *= (double)g->memory_bandwidth_gbs / s->g->memory_bandwidth_gbs;
-	p->context_w *= (double)(hes_gpu_type_default_limit_mw(g) - g->idle_power_mw) /
-			(hes_gpu_type_default_limit_mw(s->g) - s->g->idle_power_mw);
+	p->switch_w = curve->p->switch_w * chip(g) / chip(curve->g);
+	p->clocked_w *= chip(g) / chip(s->g);
+	p->dram_w *= bandwidth(g) / bandwidth(s->g);
+	p->context_w *= above_idle(g) / above_idle(s->g);
+	if (own != hes_generation_of(s->g->compute) && g->pcie_gbs > 0) {
+		MEAN(t, ANY, own, p, dram_w, bandwidth);
+		MEAN(t, MEMORY, own, p, context_w, above_idle);
+	}
+	p->volt_min = curve->p->volt_min;
+	p->volt_knee = curve->p->volt_knee;
+	p->volt_bend = curve->p->volt_bend;
+	if (own != nearest) {
+		MEAN(t, GENERATION, nearest, p, volt_min, one);
+		MEAN(t, GENERATION, nearest, p, volt_knee, one);
+		MEAN(t, GENERATION, nearest, p, volt_bend, one);
+	}
 }
 
 /* No more than the memory differs, so what was measured on one holds for the other. */
@@ -152,22 +220,18 @@ static bool same_chip(const struct hes_gpu_type *a, const struct hes_gpu_type *b
 	       a->clock_default_mhz == b->clock_default_mhz;
 }
 
-static void derive(const struct hes_gpu_type *g, const struct sibling *s,
-		   const struct sibling *curve, double fp32, struct hes_gpu_physics *out)
+static struct hes_gpu_physics derive(const struct target *t, const struct sibling *s)
 {
+	const struct sibling curve = find_sibling(t, curve_distance);
+	const struct hes_gpu_type *g = t->g;
 	struct hes_gpu_physics p = *s->p;
 
 	strcpy(p.type, g->name);
-	if (same_chip(g, s->g)) {
-		*out = p;
-		return;
-	}
+	if (same_chip(g, s->g))
+		return p;
 	strcpy(p.origin, HES_MODEL_DERIVED);
-	derive_rates(g, s, fp32, &p);
-	derive_power(g, s, curve, &p);
-	p.volt_min = curve->p->volt_min;
-	p.volt_knee = curve->p->volt_knee;
-	p.volt_bend = curve->p->volt_bend;
+	derive_rates(t, s, &p);
+	derive_power(t, s, &curve, &p);
 	p.pcie_gbs = g->pcie_gbs > 0 ? g->pcie_gbs : p.pcie_gbs;
 	p.host_factor = 1;
 	p.volt_spread = p.interference_spread = 0;
@@ -177,7 +241,7 @@ static void derive(const struct hes_gpu_type *g, const struct sibling *s,
 
 		*v = fmin(fmax(*v, hes_gpu_params[i].min), hes_gpu_params[i].max);
 	}
-	*out = p;
+	return p;
 }
 
 /* Every type that @m has nothing for, or with @leave_out every measured one; @return how many were
@@ -188,13 +252,15 @@ static size_t derive_all(const struct hes_model *m, const struct hes_catalogue *
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		const struct hes_gpu_type *g = &c->types[i];
-		const struct sibling s = find_sibling(m, c, g, leave_out, distance),
-				     curve = find_sibling(m, c, g, leave_out, curve_distance);
+		struct target t = { m, c, &c->types[i], false };
+		const bool wanted =
+			leave_out ? measured(&t, i).p != NULL : !hes_model_gpu(m, t.g->name);
+		struct sibling s;
 
-		if (s.p &&
-		    (leave_out ? measured(m, g, g, false).p != NULL : !hes_model_gpu(m, g->name)))
-			derive(g, &s, &curve, sustained_fp32(m, c, g, leave_out), &out[n++]);
+		t.leave_out = leave_out;
+		s = find_sibling(&t, distance);
+		if (s.p && wanted)
+			out[n++] = derive(&t, &s);
 	}
 	return n;
 }
