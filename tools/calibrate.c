@@ -592,6 +592,97 @@ static int fit_gpus(struct fit *f)
 	return rc;
 }
 
+/* Mean and spread of logarithms; of one value there is no spread. */
+struct logs {
+	double n, sum, squares;
+};
+
+static void add_log(struct logs *l, double v)
+{
+	l->n++;
+	l->sum += log(v);
+	l->squares += log(v) * log(v);
+}
+
+static double mean_of(const struct logs *l)
+{
+	return round_digits(exp(l->sum / l->n));
+}
+
+static double spread_of(const struct logs *l)
+{
+	return l->n > 1 ? round_digits(
+				  sqrt(fmax(0, l->squares - l->sum * l->sum / l->n) / (l->n - 1)))
+			: 0;
+}
+
+/* Whether the host time of @w was fitted: an eager program of a measured GPU. */
+static bool has_host(const struct fit *f, const struct hes_workload *w)
+{
+	return w->style == HES_STYLE_EAGER && strcmp(w->origin, HES_MODEL_DERIVED) &&
+	       has_rows_of(f, w);
+}
+
+/* The host time that eager programs other than @but have in common; 0: there is none. */
+static double host_of_others(const struct fit *f, const struct hes_workload *but)
+{
+	struct logs host = { 0 };
+
+	for (size_t i = 0; i < f->m->n_workloads; i++)
+		if (&f->m->workloads[i] != but && has_host(f, &f->m->workloads[i]))
+			add_log(&host, f->m->workloads[i].host_us);
+	return host.n > 0 ? mean_of(&host) : 0;
+}
+
+/* Rows of eager programs as the host time of the other networks predicts them. */
+static int leave_hosts_out(struct fit *f)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < f->o->n; i++) {
+		struct hes_observation *o = &f->o->v[i];
+		struct hes_workload *w = (void *)o->at.r[0].workload;
+		const double own = w ? w->host_us : 0;
+
+		if (o->series != HES_SERIES_GPU_TIME || !has_host(f, w) || !host_of_others(f, w))
+			continue;
+		w->host_us = host_of_others(f, w);
+		rc = hes_reproduce(f->m, o, &o->left_out, &f->err);
+		w->host_us = own;
+	}
+	return rc;
+}
+
+/* What eager programs have in common, whatever the network: host time, with the error that it has
+ * for a network left out, and start-up. */
+static int fit_eager(struct fit *f)
+{
+	struct logs errors = { 0 }, start = { 0 };
+	struct hes_eager *e = &f->m->eager;
+	int rc = leave_hosts_out(f);
+
+	for (size_t i = 0; !rc && i < f->o->n; i++) {
+		struct hes_observation *o = &f->o->v[i];
+
+		if (o->series == HES_SERIES_GPU_START)
+			add_log(&start, o->measured);
+		if (o->series != HES_SERIES_GPU_TIME || o->held ||
+		    !has_host(f, o->at.r[0].workload) || o->left_out == 0)
+			continue;
+		add_log(&errors, o->measured / o->left_out);
+		snprintf(e->origin, sizeof(e->origin), "%s", o->at.r[0].workload->origin);
+	}
+	if (errors.n > 0) {
+		e->host_us = host_of_others(f, NULL);
+		e->host_spread = round_digits(sqrt(errors.squares / errors.n));
+	}
+	if (start.n > 0) {
+		e->start_s = mean_of(&start);
+		e->start_spread = spread_of(&start);
+	}
+	return rc;
+}
+
 /* Whether a stage fits the interference of a type. */
 static bool in_a_stage(const char *type)
 {
@@ -647,14 +738,23 @@ static bool was_measured(const struct fit *f, const struct hes_gpu_physics *p)
 	return false;
 }
 
-/* Workloads that none of the measured GPUs was measured with leave again, and types that nobody
- * measured. */
+/* Whether the fit of @w is of its host time alone, which the file has of all eager programs. */
+static bool is_eager_only(const struct fit *f, const struct hes_workload *w)
+{
+	for (size_t i = 0; i < f->m->n_gpus; i++)
+		if (strcmp(f->m->gpus[i].origin, w->origin) == 0)
+			return false;
+	return strcmp(f->m->eager.origin, w->origin) == 0;
+}
+
+/* Workloads that none of the measured GPUs was measured with leave again, those of eager programs
+ * alone, and types that nobody measured. */
 static void drop_unused(struct fit *f, size_t first, size_t first_gpu)
 {
 	size_t n = first, n_gpus = first_gpu;
 
 	for (size_t i = first; i < f->m->n_workloads; i++)
-		if (has_rows_of(f, &f->m->workloads[i]))
+		if (has_rows_of(f, &f->m->workloads[i]) && !is_eager_only(f, &f->m->workloads[i]))
 			f->m->workloads[n++] = f->m->workloads[i];
 	f->m->n_workloads = n;
 	for (size_t i = first_gpu; i < f->m->n_gpus; i++)
@@ -677,6 +777,8 @@ static int calibrate(struct fit *f, const char *only)
 	}
 	if (!rc && (!only || fnmatch(only, gpu_stage.name, 0) == 0))
 		rc = fit_gpus(f);
+	if (!rc)
+		rc = fit_eager(f);
 	set_interference(f);
 	return rc ? rc : inherit(f);
 }
@@ -765,6 +867,25 @@ static struct stage stage_without(const struct without *w)
 	return s;
 }
 
+/* Eager programs, each with the host time of the others. The model is as before in the end. */
+static int leave_refitted_hosts_out(struct fit *f)
+{
+	const size_t size = f->m->n_workloads * sizeof(*f->m->workloads);
+	struct hes_workload *kept = malloc(size);
+	int rc;
+
+	if (!kept)
+		return hes_fail(&f->err, -ENOMEM, "out of memory");
+	memcpy(kept, f->m->workloads, size);
+	claim(f);
+	rc = fit_stage(f, &gpu_stage);
+	if (!rc)
+		rc = leave_hosts_out(f);
+	memcpy(f->m->workloads, kept, size);
+	free(kept);
+	return rc;
+}
+
 /* Fits that leave kernels, shares or pairs out, of all types that were fitted on such. */
 static int leave_all_out(struct fit *f)
 {
@@ -782,6 +903,9 @@ static int leave_all_out(struct fit *f)
 	for (f->gpu = 1; !rc && f->gpu <= f->o->n_gpus; f->gpu++) {
 		const char *origin = hes_model_gpu_origin(f->m, f->o->gpus[f->gpu - 1].type);
 
+		if (strcmp(f->m->eager.origin, f->o->gpus[f->gpu - 1].name) == 0 &&
+		    is_later_folder(f))
+			rc = leave_refitted_hosts_out(f);
 		if (!origin || strcmp(origin, f->o->gpus[f->gpu - 1].name))
 			continue;
 		rc = leave_out(f, &once, HES_SERIES_GPU_TIME, NULL);

@@ -5,21 +5,15 @@
 
 #include "model/params.h"
 
-static void print_params(FILE *f, void *object, const struct hes_param *table, size_t n, bool zeros)
+static void print_params(FILE *f, void *object, const struct hes_param *table, size_t n,
+			 const char *indent, bool zeros)
 {
 	for (size_t i = 0; i < n; i++) {
 		double v = *hes_param_in(&table[i], object);
 
 		if (v != 0 || zeros)
-			fprintf(f, "    %s: %.10g\n", table[i].name, v);
+			fprintf(f, "%s%s: %.10g\n", indent, table[i].name, v);
 	}
-}
-
-static void print_nature(FILE *f, struct hes_nature nature, const char *indent)
-{
-	for (size_t i = 0; i < hes_nature_param_count; i++)
-		fprintf(f, "%s%s: %.10g\n", indent, hes_nature_params[i].name,
-			*hes_param_in(&hes_nature_params[i], &nature));
 }
 
 void calibrate_write(const struct hes_model *m, FILE *f)
@@ -28,6 +22,9 @@ void calibrate_write(const struct hes_model *m, FILE *f)
 		[HES_MATH_FP32] = "fp32", [HES_MATH_TF32] = "tf32", [HES_MATH_FP16] = "fp16"
 	};
 
+	struct hes_nature nature = m->nature;
+	struct hes_eager eager = m->eager;
+
 	fputs("# Physics parameters of workloads and GPU types; docs/gpu-model.md says what each "
 	      "means.\n"
 	      "# Written by heshare-calibrate. \"origin\" names the data set that an entry was "
@@ -35,11 +32,15 @@ void calibrate_write(const struct hes_model *m, FILE *f)
 	      "# \"derived\" ones were scaled from a sibling by published figures.\n"
 	      "nature:\n",
 	      f);
-	print_nature(f, m->nature, "  ");
+	print_params(f, &nature, hes_nature_params, hes_nature_param_count, "  ", true);
+	if (m->eager.host_us > 0) {
+		fprintf(f, "eager:\n  origin: %s\n", m->eager.origin);
+		print_params(f, &eager, hes_eager_params, hes_eager_param_count, "  ", true);
+	}
 	fputs("gpus:\n", f);
 	for (size_t i = 0; i < m->n_gpus; i++) {
 		fprintf(f, "  - type: %s\n    origin: %s\n", m->gpus[i].type, m->gpus[i].origin);
-		print_params(f, &m->gpus[i], hes_gpu_params, hes_gpu_param_count, true);
+		print_params(f, &m->gpus[i], hes_gpu_params, hes_gpu_param_count, "    ", true);
 	}
 	fputs("workloads:\n", f);
 	for (size_t i = 0; i < m->n_workloads; i++) {
@@ -51,12 +52,15 @@ void calibrate_write(const struct hes_model *m, FILE *f)
 			fprintf(f, "    testbed: true\n    load: %s\n",
 				hes_load_class_name(w->load));
 		fprintf(f, "    math: %s\n", math_names[w->math]);
-		print_params(f, w, hes_workload_params, hes_workload_param_count, false);
+		if (w->style)
+			fprintf(f, "    style: %s\n", hes_style_name(w->style));
+		print_params(f, w, hes_workload_params, hes_workload_param_count, "    ", false);
 	}
 	if (m->n_held_out)
 		fputs("held_out:\n", f);
 	for (size_t i = 0; i < m->n_held_out; i++) {
 		fprintf(f, "  - workload: %s\n    nature:\n", m->held_out[i].workload);
-		print_nature(f, m->held_out[i].nature, "      ");
+		print_params(f, &m->held_out[i].nature, hes_nature_params, hes_nature_param_count,
+			     "      ", true);
 	}
 }

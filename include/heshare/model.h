@@ -45,6 +45,10 @@ struct hes_factors {
 	double low, high;
 };
 
+/** How a program issues its kernels: one by one, or as one captured graph, so that the host has
+ * nothing to do. */
+enum hes_style { HES_STYLE_UNKNOWN, HES_STYLE_EAGER, HES_STYLE_GRAPHS };
+
 /**
  * A workload in one framework. An iteration handles one batch.
  * Times are of an idle host and GPU; work does not depend on the GPU type.
@@ -75,7 +79,9 @@ struct hes_workload {
 	double activity;   /* switching of a busy SM against the type's reference, about 1 */
 	double memory_mib; /* device memory: context, weights, workspace */
 	double memory_mib_per_item;
-	double start_s; /* until a job's first iteration, the GPU idle */
+	double start_s;       /* until a job's first iteration, the GPU idle */
+	enum hes_style style; /* of eager programs host_us and start_s that are 0 become the
+				 style's, of graphs host_us is 0 */
 	bool own; /* added by a user (hes_model_add_file); jobs may run it like those of the testbed
 		   */
 	struct hes_factors time_factors,

@@ -305,6 +305,7 @@ static int add(struct hes_model *m, const struct hes_catalogue *c, const char *n
 	strcpy(w.origin, w.framework);
 	w.load = nearest->load;
 	w.start_s = mean_start_s(points, n);
+	hes_workload_take_style(m, &w);
 	if (n)
 		fit_memory(points, n, &w);
 	strcpy(about->workload, name);

@@ -65,11 +65,18 @@
 	X(host_interference, 0, 10)
 
 #define LATER_NATURE_PARAMS(X) X(crowding, 0, 1)
+
+#define EAGER_PARAMS(X) \
+	X(host_us, 0, 1e9) \
+	X(host_spread, 0, 3) \
+	X(start_s, 0, 1e7) \
+	X(start_spread, 0, 3)
 /* clang-format on */
 
 #define WORKLOAD_ROW(m, lo, hi) { #m, offsetof(struct hes_workload, m), lo, hi },
 #define GPU_ROW(m, lo, hi)      { #m, offsetof(struct hes_gpu_physics, m), lo, hi },
 #define NATURE_ROW(m, lo, hi)   { #m, offsetof(struct hes_nature, m), lo, hi },
+#define EAGER_ROW(m, lo, hi)    { #m, offsetof(struct hes_eager, m), lo, hi },
 #define COUNT(a)                (sizeof(a) / sizeof((a)[0]))
 
 const struct hes_param hes_workload_params[] = { WORKLOAD_PARAMS(WORKLOAD_ROW) };
@@ -83,6 +90,8 @@ const struct hes_param hes_gpu_params[] = {
 const size_t hes_gpu_param_count = COUNT(hes_gpu_params);
 const struct hes_param hes_nature_params[] = { NATURE_PARAMS(NATURE_ROW)
 						       LATER_NATURE_PARAMS(NATURE_ROW) };
+const struct hes_param hes_eager_params[] = { EAGER_PARAMS(EAGER_ROW) };
+const size_t hes_eager_param_count = COUNT(hes_eager_params);
 const size_t hes_nature_param_count = COUNT(hes_nature_params);
 
 static const cyaml_strval_t math_names[] = {
@@ -96,9 +105,15 @@ static const cyaml_strval_t load_names[] = {
 	{ "high", HES_LOAD_HIGH },
 };
 
+static const cyaml_strval_t style_names[] = {
+	{ "eager", HES_STYLE_EAGER },
+	{ "graphs", HES_STYLE_GRAPHS },
+};
+
 /* Document shape; the entries are the structs of the model themselves. */
 struct doc {
 	struct hes_nature nature;
+	struct hes_eager eager;
 	struct hes_gpu_physics *gpus;
 	unsigned gpus_count;
 	struct hes_workload *workloads;
@@ -119,6 +134,8 @@ struct doc {
 	CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_nature, m),
 #define LATER_NATURE_FIELD(m, lo, hi) \
 	CYAML_FIELD_FLOAT(#m, CYAML_FLAG_OPTIONAL, struct hes_nature, m),
+#define EAGER_FIELD(m, lo, hi) \
+	CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_eager, m),
 /* clang-format on */
 
 static const cyaml_schema_field_t factors_fields[] = {
@@ -135,6 +152,8 @@ static const cyaml_schema_field_t workload_fields[] = {
 			 COUNT(load_names)),
 	CYAML_FIELD_ENUM("math", CYAML_FLAG_DEFAULT, struct hes_workload, math, math_names,
 			 COUNT(math_names)),
+	CYAML_FIELD_ENUM("style", CYAML_FLAG_OPTIONAL, struct hes_workload, style, style_names,
+			 COUNT(style_names)),
 	CYAML_FIELD_FLOAT("start_s", CYAML_FLAG_OPTIONAL, struct hes_workload, start_s),
 	WORKLOAD_PARAMS(WORKLOAD_FIELD)
 		CYAML_FIELD_MAPPING("time_factors", CYAML_FLAG_OPTIONAL, struct hes_workload,
@@ -159,6 +178,11 @@ static const cyaml_schema_field_t gpu_fields[] = {
 static const cyaml_schema_field_t nature_fields[] = { NATURE_PARAMS(
 	NATURE_FIELD) LATER_NATURE_PARAMS(LATER_NATURE_FIELD) CYAML_FIELD_END };
 
+static const cyaml_schema_field_t eager_fields[] = {
+	CYAML_FIELD_STRING("origin", CYAML_FLAG_DEFAULT, struct hes_eager, origin, 1),
+	EAGER_PARAMS(EAGER_FIELD) CYAML_FIELD_END
+};
+
 static const cyaml_schema_field_t held_out_fields[] = {
 	CYAML_FIELD_STRING("workload", CYAML_FLAG_DEFAULT, struct hes_held_out, workload, 1),
 	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct hes_held_out, nature,
@@ -177,6 +201,7 @@ static const cyaml_schema_value_t gpu_value = {
 };
 static const cyaml_schema_field_t doc_fields[] = {
 	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct doc, nature, nature_fields),
+	CYAML_FIELD_MAPPING("eager", CYAML_FLAG_OPTIONAL, struct doc, eager, eager_fields),
 	CYAML_FIELD_SEQUENCE("gpus", CYAML_FLAG_POINTER, struct doc, gpus, &gpu_value, 1, 1000),
 	CYAML_FIELD_SEQUENCE("workloads", CYAML_FLAG_POINTER, struct doc, workloads,
 			     &workload_value, 1, 10000),
@@ -245,7 +270,23 @@ static int check_work(const char *file, const struct hes_workload *w, struct hes
 			file, w->name);
 }
 
-static int check_workload(const char *file, struct hes_workload *w, struct hes_err *err)
+const char *hes_style_name(enum hes_style s)
+{
+	return s == HES_STYLE_EAGER ? "eager" : "graphs";
+}
+
+void hes_workload_take_style(const struct hes_model *m, struct hes_workload *w)
+{
+	if (w->style == HES_STYLE_EAGER && w->host_us == 0)
+		w->host_us = m->eager.host_us;
+	if (w->style == HES_STYLE_EAGER && w->start_s == 0)
+		w->start_s = m->eager.start_s;
+	if (w->style == HES_STYLE_GRAPHS)
+		w->host_us = 0;
+}
+
+static int check_workload(const char *file, const struct hes_model *m, struct hes_workload *w,
+			  struct hes_err *err)
 {
 	/* No part of the physics: it is neither fitted nor varied. */
 	static const struct hes_param start = { "start_s", offsetof(struct hes_workload, start_s),
@@ -257,6 +298,7 @@ static int check_workload(const char *file, struct hes_workload *w, struct hes_e
 		rc = check_params(file, "workload", w->name, w, &start, 1, err);
 	if (w->activity == 0)
 		w->activity = 1;
+	hes_workload_take_style(m, w);
 	if (!rc)
 		rc = check_work(file, w, err);
 	if (!rc)
@@ -269,6 +311,9 @@ static int check(const char *file, struct hes_model *m, struct hes_err *err)
 	int rc = check_params(file, "nature", "", &m->nature, hes_nature_params,
 			      hes_nature_param_count, err);
 
+	if (!rc)
+		rc = check_params(file, "eager", "", &m->eager, hes_eager_params,
+				  hes_eager_param_count, err);
 	for (size_t i = 0; !rc && i < m->n_gpus; i++) {
 		if (hes_model_gpu(m, m->gpus[i].type) != &m->gpus[i])
 			return hes_fail(err, -EEXIST, "%s: gpu %s is given twice", file,
@@ -284,7 +329,7 @@ static int check(const char *file, struct hes_model *m, struct hes_err *err)
 		if (hes_model_workload(m, w->name, NULL) != w)
 			return hes_fail(err, -EEXIST, "%s: workload %s is given twice", file,
 					w->name);
-		rc = check_workload(file, w, err);
+		rc = check_workload(file, m, w, err);
 	}
 	for (size_t i = 0; !rc && i < m->n_held_out; i++)
 		rc = check_params(file, "held_out", m->held_out[i].workload, &m->held_out[i].nature,
@@ -301,6 +346,7 @@ static int adopt(const char *file, struct doc *d, struct hes_model **out, struct
 	if (!m)
 		return hes_fail(err, -ENOMEM, "%s: out of memory", file);
 	m->nature = d->nature;
+	m->eager = d->eager;
 	m->gpus = d->gpus;
 	m->n_gpus = d->gpus_count;
 	m->workloads = d->workloads;
@@ -362,7 +408,7 @@ static int add_own(struct hes_model *m, const char *path, const struct own_doc *
 		   struct hes_err *err)
 {
 	for (unsigned i = 0; i < d->workloads_count; i++) {
-		int rc = check_workload(path, &d->workloads[i], err);
+		int rc = check_workload(path, m, &d->workloads[i], err);
 
 		for (unsigned k = 0; k < i && !rc; k++)
 			if (!strcmp(d->workloads[k].name, d->workloads[i].name))

@@ -52,6 +52,14 @@ struct hes_nature {
 			    length of one's own; a file without it: 0 */
 };
 
+/** Programs that issue their kernels one by one, whatever the network. */
+struct hes_eager {
+	char origin[HES_NAME_MAX];        /* measured GPU */
+	double host_us;                   /* of an iteration */
+	double start_s;                   /* until the first iteration */
+	double host_spread, start_spread; /* standard deviations of the logarithms */
+};
+
 /** What nature is when fitted without pairs of one workload: the check of that workload's pairs
  * uses it. */
 struct hes_held_out {
@@ -69,6 +77,7 @@ typedef void hes_physics_fn(const struct hes_model *m, const struct hes_gpu_type
 struct hes_model {
 	hes_physics_fn *other; /* NULL: the equations of physics.c */
 	struct hes_nature nature;
+	struct hes_eager eager; /* a file without it: 0 */
 	struct hes_gpu_physics *gpus;
 	size_t n_gpus;
 	struct hes_workload *workloads;
@@ -90,6 +99,8 @@ extern const struct hes_param hes_workload_params[];
 extern const size_t hes_workload_param_count;
 extern const struct hes_param hes_gpu_params[];
 extern const size_t hes_gpu_param_count;
+extern const struct hes_param hes_eager_params[];
+extern const size_t hes_eager_param_count;
 extern const struct hes_param hes_nature_params[];
 extern const size_t hes_nature_param_count;
 
@@ -102,6 +113,10 @@ static inline double *hes_param_in(const struct hes_param *p, void *object)
 /** Add @n workloads; one replaces that of the same name. Pointers to workloads become invalid.
  * @return 0; -ENOMEM */
 int hes_model_put(struct hes_model *m, const struct hes_workload *v, size_t n, struct hes_err *err);
+
+/** Host time and start-up by the program style of @w, where it has none of its own. */
+const char *hes_style_name(enum hes_style s);
+void hes_workload_take_style(const struct hes_model *m, struct hes_workload *w);
 
 /* In physics.c, which needs no file and no library: stand-ins for drivers are made of it. */
 const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const char *type);

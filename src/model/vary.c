@@ -125,13 +125,20 @@ static void vary_added(struct hes_rng rng, struct hes_workload *w)
 		w->activity *= within(&rng, &w->power_factors);
 }
 
-static void vary_workload(struct hes_rng rng, struct hes_workload *w)
+static void vary_workload(struct hes_rng rng, const struct hes_eager *e, struct hes_workload *w)
 {
+	const double host_us = w->host_us;
+
 	if (w->time_factors.high > 0)
 		vary_added(rng, w);
 	else
 		vary_params(rng, workload_spreads, w, hes_workload_params, hes_workload_param_count,
 			    is_derived(w->origin));
+	if (w->style != HES_STYLE_EAGER)
+		return;
+	rng = hes_rng_fork(&rng, 0);
+	w->host_us = host_us * factor(&rng, &(struct spread){ NULL, e->host_spread, 0 }, false);
+	w->start_s *= factor(&rng, &(struct spread){ NULL, e->start_spread, 0 }, false);
 }
 
 /* A fit without a network is of the pairs alone: later ones have changed the rest of nature. */
@@ -160,7 +167,7 @@ static void vary(struct hes_model *m, uint64_t seed)
 		vary_measured(hes_rng_fork(&part, 1), &m->gpus[i]);
 	}
 	for (size_t i = 0; i < m->n_workloads; i++)
-		vary_workload(hes_rng_fork(&rng, 2 + 2 * i), &m->workloads[i]);
+		vary_workload(hes_rng_fork(&rng, 2 + 2 * i), &m->eager, &m->workloads[i]);
 }
 
 static bool copy_of(const void *from, size_t n, size_t size, void *out)

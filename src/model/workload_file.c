@@ -43,6 +43,8 @@ void hes_workload_write(const struct hes_workload *own, FILE *f)
 	for (size_t i = 0; i < hes_workload_param_count; i++)
 		fprintf(f, "    %s: %.5g\n", hes_workload_params[i].name,
 			*hes_param_in(&hes_workload_params[i], &w));
+	if (w.style)
+		fprintf(f, "    style: %s\n", hes_style_name(w.style));
 	if (w.start_s > 0)
 		fprintf(f, "    start_s: %.5g\n", w.start_s);
 	write_factors("time_factors", &w.time_factors, f);

@@ -103,13 +103,10 @@ static void logs_of(const struct hes_workload *network, const struct hes_workloa
 		    double out[N])
 {
 	struct hes_workload w = *network;
-	const struct hes_workload_facts own = { w.gflop_per_item,
-						w.traffic_mib,
-						w.traffic_mib_per_item,
-						w.kernels,
-						NULL,
-						true,
-						w.math };
+	const struct hes_workload_facts own = { .gflop_per_item = w.gflop_per_item,
+						.weights_mib = w.traffic_mib,
+						.traffic_mib_per_item = w.traffic_mib_per_item,
+						.kernels = w.kernels };
 
 	for (size_t i = 0; i < N; i++) {
 		out[i] = log(fmin(fmax(*hes_param_in(&params[i], &w), about[i].unnoticed),
@@ -193,6 +190,24 @@ static struct hes_workload typical(struct sums *s, const struct hes_workload_fac
 	return w;
 }
 
+/* Host time of a program style, whatever the network. */
+static void take_style(const struct hes_model *m, enum hes_style style,
+		       struct hes_workload_prior *out)
+{
+	out->base.style = style;
+	for (size_t i = 0; i < N; i++) {
+		if (params[i].offset != offsetof(struct hes_workload, host_us))
+			continue;
+		if (style == HES_STYLE_EAGER && m->eager.host_us > 0) {
+			out->mean[i] = log(m->eager.host_us);
+			out->spread[i] = m->eager.host_spread;
+		} else if (style == HES_STYLE_GRAPHS) {
+			out->mean[i] = log(params[i].min);
+			out->spread[i] = SPREAD_OF_FACT;
+		}
+	}
+}
+
 int hes_workload_prior(const struct hes_model *m, const struct hes_workload_facts *facts,
 		       enum hes_math math, struct hes_workload_prior *out, struct hes_err *err)
 {
@@ -223,6 +238,7 @@ int hes_workload_prior(const struct hes_model *m, const struct hes_workload_fact
 			fmax(spread_of_next(&all, i), fact > 0 ? SPREAD_OF_FACT : SPREAD_OTHERWISE);
 	}
 	out->base = typical(&some, facts, math);
+	take_style(m, facts->style, out);
 	w = hes_prior_at(out, at_mean);
 	out->base.memory_mib = exp(some.memory / (double)some.n) + w.traffic_mib;
 	out->base.memory_mib_per_item =

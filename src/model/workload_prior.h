@@ -17,6 +17,7 @@ struct hes_workload_facts {
 	double traffic_mib_per_item; /* DRAM traffic: activations, written and read */
 	double kernels;              /* launches of an iteration */
 	const char *like;            /* a known network that resembles it */
+	enum hes_style style;        /* host time and start-up are those of the style */
 	bool has_math;
 	enum hes_math math;
 };

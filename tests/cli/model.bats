@@ -95,6 +95,11 @@ refused() {
 	before=$("$HESHARE" model mine --catalogue own.yaml --json | jq '.jobs[0].iteration_us')
 	added --gflop 6.2 --traffic 20
 	[ "$(grep -c '  - name:' own.yaml)" -eq 2 ]
+	! grep -q 'style:\|start_s:' own.yaml
+	"$HESHARE" model --add-workload graphs --gflop 4 --style graphs -o own.yaml
+	grep -A9 "name: 'graphs'" own.yaml | grep -q '^    host_us: 0$'
+	"$HESHARE" model --add-workload "it's another" --gflop 4 --style eager -o own.yaml
+	grep -A4 '^    style: eager$' own.yaml | grep -q '^    start_s: 7'
 	"$HESHARE" model mine --catalogue own.yaml --json |
 		jq -e --argjson before "$before" '.jobs[0].iteration_us < $before'
 	"$HESHARE" model "it's another" --catalogue own.yaml >/dev/null

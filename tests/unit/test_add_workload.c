@@ -224,9 +224,11 @@ static const struct {
 
 static struct hes_workload_facts facts_of(const struct hes_workload *w)
 {
-	return (struct hes_workload_facts){
-		w->gflop_per_item, w->traffic_mib, 0, w->kernels, NULL, true, w->math
-	};
+	return (struct hes_workload_facts){ .gflop_per_item = w->gflop_per_item,
+					    .weights_mib = w->traffic_mib,
+					    .kernels = w->kernels,
+					    .has_math = true,
+					    .math = w->math };
 }
 
 /* The factors come from the other families alone. */
@@ -383,7 +385,12 @@ TEST(more_facts_narrow_the_error_to_expect)
 	const struct hes_workload_facts less = { .gflop_per_item = 8,
 						 .has_math = true,
 						 .math = HES_MATH_TF32 };
-	const struct hes_workload_facts more = { 8, 98, 110, 170, NULL, true, HES_MATH_TF32 };
+	const struct hes_workload_facts more = { .gflop_per_item = 8,
+						 .weights_mib = 98,
+						 .traffic_mib_per_item = 110,
+						 .kernels = 170,
+						 .has_math = true,
+						 .math = HES_MATH_TF32 };
 	struct hes_model_fit one, all;
 	struct hes_model *own = without("-");
 	struct hes_err err;
@@ -444,10 +451,46 @@ TEST(draws_of_a_model_hold_what_the_error_to_expect_of_an_added_workload_says)
 	hes_model_free(own);
 }
 
+TEST(a_program_style_gives_host_time_and_start_up_that_vary_by_their_spreads)
+{
+	struct hes_workload_facts facts = { .gflop_per_item = 8, .style = HES_STYLE_EAGER };
+	struct hes_model *own = without("-"), *draw;
+	const struct hes_eager *e = &own->eager;
+	const struct hes_workload *w;
+	struct hes_model_fit fit;
+	double host = 0, start = 0;
+	struct hes_err err;
+
+	assert_int_equal(hes_model_add_workload(own, &types, "eager", &facts, NULL, &fit, &err), 0);
+	facts.style = HES_STYLE_GRAPHS;
+	assert_int_equal(hes_model_add_workload(own, &types, "graphs", &facts, NULL, &fit, &err),
+			 0);
+	w = hes_model_workload(own, "graphs", NULL);
+	assert_true(w->host_us == 0 && w->start_s == 0);
+	w = hes_model_workload(own, "eager", NULL);
+	assert_true(e->host_us > 0 && fabs(w->host_us / e->host_us - 1) < 1e-9);
+	assert_true(e->start_s > 0 && w->start_s == e->start_s);
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		assert_int_equal(hes_model_varied(own, seed, &draw, &err), 0);
+		w = hes_model_workload(draw, "eager", NULL);
+		host += pow(log(w->host_us / e->host_us), 2) / 200;
+		start += pow(log(w->start_s / e->start_s), 2) / 200;
+		hes_model_free(draw);
+	}
+	assert_true(fabs(sqrt(host) / e->host_spread - 1) < .2 &&
+		    fabs(sqrt(start) / e->start_spread - 1) < .2);
+	hes_model_free(own);
+}
+
 TEST(a_network_like_a_known_one_takes_its_other_parameters)
 {
 	const struct hes_workload *known = workload("bert-large");
-	struct hes_workload_facts like = { 22, 418, 0, 300, "bert-large", true, HES_MATH_TF32 };
+	struct hes_workload_facts like = { .gflop_per_item = 22,
+					   .weights_mib = 418,
+					   .kernels = 300,
+					   .like = "bert-large",
+					   .has_math = true,
+					   .math = HES_MATH_TF32 };
 	const struct hes_workload *added;
 	struct hes_model_fit fit;
 	struct hes_model *own = without("-");
@@ -510,6 +553,7 @@ TEST(a_workload_that_was_written_is_read_back)
 	strcpy(w.origin, "[lab]");
 	w.time_factors = (struct hes_factors){ 0.5, 2 };
 	w.start_s = 12.5;
+	w.style = HES_STYLE_EAGER;
 	hes_workloads_write_head(f);
 	hes_workload_write(&w, f);
 	strcpy(w.name, "resnet50");
@@ -519,7 +563,8 @@ TEST(a_workload_that_was_written_is_read_back)
 	assert_int_equal(hes_model_workloads(own), n + 1);
 	back = hes_model_workload(own, "it's: mine", NULL);
 	assert_true(back->own && back->time_factors.low == 0.5 && back->time_factors.high == 2 &&
-		    back->power_factors.high == 0 && back->start_s == 12.5);
+		    back->power_factors.high == 0 && back->start_s == 12.5 &&
+		    back->style == HES_STYLE_EAGER);
 	assert_string_equal(back->framework, w.framework);
 	assert_string_equal(back->origin, w.origin);
 	assert_true(back->testbed);

@@ -29,12 +29,14 @@ static int measure(const struct hes_model *m, const struct hes_setup *s, enum he
 {
 	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 	struct hes_steady now;
-	int rc = hes_model_steady(m, &s->gpu, s->clock_mhz, s->power_limit_mw, s->r, s->n, rates,
-				  &now, err);
+	int rc = 0;
 
+	*out = 0;
+	if (metric != HES_METRIC_START_S)
+		rc = hes_model_steady(m, &s->gpu, s->clock_mhz, s->power_limit_mw, s->r, s->n,
+				      rates, &now, err);
 	if (rc)
 		return rc;
-	*out = 0;
 	switch (metric) {
 	case HES_METRIC_TIME_S:
 		*out = 1 / rates[0].iterations_per_s;
@@ -57,6 +59,9 @@ static int measure(const struct hes_model *m, const struct hes_setup *s, enum he
 		break;
 	case HES_METRIC_CLOCK_GHZ:
 		*out = now.clock_ghz;
+		break;
+	case HES_METRIC_START_S:
+		*out = m->eager.start_s;
 		break;
 	}
 	return 0;
@@ -222,7 +227,7 @@ static bool is_fitted_on(const struct hes_model *m, const struct hes_measured_gp
 	for (size_t i = 0; i < m->n_workloads; i++)
 		if (strcmp(m->workloads[i].origin, b->name) == 0)
 			return true;
-	return origin && strcmp(origin, b->name) == 0;
+	return (origin && strcmp(origin, b->name) == 0) || strcmp(m->eager.origin, b->name) == 0;
 }
 
 static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_measured_gpu *b,

@@ -32,8 +32,8 @@ static const struct precision {
 #define N_LOOPS \
 	(2 * sizeof(precisions) / sizeof(precisions[0])) /* of a network, with both styles */
 
-static struct hes_workload loop_of(struct hes_workload w, const struct precision *p,
-				   enum hes_style style)
+static struct hes_workload loop_of(const struct hes_model *m, struct hes_workload w,
+				   const struct precision *p, enum hes_style style)
 {
 	char network[HES_NAME_MAX];
 
@@ -41,8 +41,10 @@ static struct hes_workload loop_of(struct hes_workload w, const struct precision
 	hes_inference_name(w.name, network, p->name, style);
 	snprintf(w.framework, sizeof(w.framework), "pytorch, %s, %s",
 		 style == HES_STYLE_GRAPHS ? "CUDA graphs" : "bare loop", p->name);
-	if (style == HES_STYLE_GRAPHS)
+	w.style = style;
+	if (m->eager.host_us > 0)
 		w.host_us = 0;
+	hes_workload_take_style(m, &w);
 	snprintf(w.origin, sizeof(w.origin), "derived");
 	w.testbed = false;
 	w.load = HES_LOAD_LOW;
@@ -54,6 +56,26 @@ static struct hes_workload loop_of(struct hes_workload w, const struct precision
 	w.traffic_mib_per_item *= p->bytes;
 	w.working_set_mib *= p->bytes;
 	return w;
+}
+
+/* An eager program does the work of the graphs, which a GPU may have shown without the host. */
+static struct hes_workload eager_of(const struct hes_model *m, const struct hes_workload *w,
+				    const struct precision *p)
+{
+	struct hes_workload loop = loop_of(m, *w, p, HES_STYLE_EAGER);
+	const struct hes_workload *graphs;
+	char name[HES_NAME_MAX];
+
+	hes_inference_name(name, w->name, p->name, HES_STYLE_GRAPHS);
+	graphs = hes_model_workload(m, name, NULL);
+	if (graphs) {
+		loop.efficiency = graphs->efficiency;
+		loop.parallel_sms = graphs->parallel_sms;
+		loop.parallel_growth = graphs->parallel_growth;
+		loop.traffic_mib_per_item = graphs->traffic_mib_per_item;
+		loop.activity = graphs->activity;
+	}
+	return loop;
 }
 
 int hes_model_add_inference(struct hes_model *m, struct hes_err *err)
@@ -69,7 +91,8 @@ int hes_model_add_inference(struct hes_model *m, struct hes_err *err)
 
 		if (!w.testbed)
 			continue;
-		w = loop_of(w, &precisions[i % N_LOOPS / 2], (enum hes_style)(i % 2));
+		w = i % 2 ? loop_of(m, w, &precisions[i % N_LOOPS / 2], HES_STYLE_GRAPHS)
+			  : eager_of(m, &w, &precisions[i % N_LOOPS / 2]);
 		if (!hes_model_workload(m, w.name, NULL))
 			grown[m->n_workloads++] = w;
 	}

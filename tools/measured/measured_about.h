@@ -9,11 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "heshare/gpu_type.h"
-
-/** How a program issues its kernels: one by one, or as one captured graph, so that the host has
- * nothing to do. */
-enum hes_style { HES_STYLE_EAGER, HES_STYLE_GRAPHS };
+#include "heshare/model.h"
 
 #define HES_NETWORK_MAX 33 /* bytes of a network's name, so that its workload's fits */
 

@@ -419,6 +419,21 @@ static void read_groups(struct reader *r)
 	free(rows);
 }
 
+/* Programs of bench/gpu/run are eager. What an attempt took beyond its plan, which has no start. */
+static void read_starts(struct reader *r)
+{
+	const struct hes_setup s = { .gpu = *r->type };
+
+	if (!set_reader_open(&r->set, "run/attempts.csv"))
+		return;
+	while (set_reader_next(&r->set)) {
+		const double start_s = number(r, "", "over_plan_s", true, 1e-3, 1e6, 0);
+
+		set_reader_observe(&r->set, HES_SERIES_GPU_START, HES_METRIC_START_S, &s, start_s,
+				   false);
+	}
+}
+
 int hes_observe_tables(const struct hes_model *m, const char *dir, const struct hes_gpu_type *gpu,
 		       enum hes_style style, struct hes_observations *out, struct hes_err *err)
 {
@@ -437,6 +452,7 @@ int hes_observe_tables(const struct hes_model *m, const char *dir, const struct 
 	read_solo(&r);
 	read_pairs(&r);
 	read_groups(&r);
+	read_starts(&r);
 	hes_csv_close(r.set.csv);
 	if (!r.set.rc && out->n == r.set.first &&
 	    r.gpu->unknown + r.gpu->unsteady + r.gpu->undescribed == 0)

@@ -109,6 +109,7 @@ enum hes_series_id {
 	HES_SERIES_GPU_UNSHARED, /* two and more jobs without shares */
 	HES_SERIES_GPU_GROUPS,   /* three and more with shares */
 	HES_SERIES_GPU_GROUP_POWER,
+	HES_SERIES_GPU_START, /* of eager programs */
 	HES_SERIES_COUNT
 };
 
@@ -132,6 +133,7 @@ enum hes_metric {
 	HES_METRIC_ENERGY_J,    /* GPU, over an iteration of the subject */
 	HES_METRIC_DRAM_UTIL,   /* of the subject */
 	HES_METRIC_CLOCK_GHZ,   /* that the GPU holds */
+	HES_METRIC_START_S,     /* of the program */
 };
 
 /** Jobs on a GPU at a clock. */

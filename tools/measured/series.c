@@ -138,8 +138,8 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_GPU_CLOCK] = { NULL, "clock held alone", 0, 0, 0, true, false },
 	[HES_SERIES_GPU_PAIRS] = { NULL, "slowdown of pairs", 0, 0, 0, true, false },
 	[HES_SERIES_GPU_PAIR_POWER] = { NULL, "GPU power of pairs", 0, 0, 0, true, false },
-	[HES_SERIES_GPU_LEFT_OUT_TIME] = { NULL, "  ... time, share left out", 0, 0, 0, false,
-					   false },
+	[HES_SERIES_GPU_LEFT_OUT_TIME] = { NULL, "  ... time, share or host left out", 0, 0, 0,
+					   false, false },
 	[HES_SERIES_GPU_LEFT_OUT_POWER] = { NULL, "  ... power, share left out", 0, 0, 0, false,
 					    false },
 	[HES_SERIES_GPU_LEFT_OUT_PAIRS] = { NULL, "  ... slowdown, pair left out", 0, 0, 0, false,
@@ -149,5 +149,6 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_GPU_CONSTANT] = { NULL, "  ... slowdown by a constant", 0, 0, 0, false, false },
 	[HES_SERIES_GPU_UNSHARED] = { NULL, "time without shares", 0, 0, 0, false, true },
 	[HES_SERIES_GPU_GROUPS] = { NULL, "time of three and more", 0, 0, 0, false, true },
+	[HES_SERIES_GPU_START] = { NULL, "start-up of eager programs", 0, 0, 0, true, false },
 	[HES_SERIES_GPU_GROUP_POWER] = { NULL, "GPU power of these", 0, 0, 0, false, true },
 };

@@ -22,12 +22,13 @@
 
 /* What was given of a workload that is added; 0, NULL: was not. */
 struct add_workload_opts {
-	const char *name, *arithmetic, *like, *output;
+	const char *name, *arithmetic, *like, *style, *output;
 	double gflop, weights_mib, kernels, traffic_mib;
 };
 
 static const char *const add_workload_arithmetic[] = { "fp32", "tf32", "fp16",
 						       NULL }; /* as enum hes_math */
+static const char *const add_workload_styles[] = { "eager", "graphs", NULL };
 
 /* The networks that --like may name. */
 static void offer_known_networks(opt_say_fn *say, void *ctx)
@@ -94,6 +95,10 @@ static const struct opt model_opts[] = {
 	{ .name = "arithmetic", .with = "add-workload", .kind = OPT_CHOICE, AT(add.arithmetic),
 	  .arg = "NAME", .choices = add_workload_arithmetic,
 	  .help = "what it computes in; without it, the one that fits the profile best, or tf32" },
+	{ .name = "style", .with = "add-workload", .kind = OPT_CHOICE, AT(add.style),
+	  .arg = "NAME", .choices = add_workload_styles,
+	  .help = "how the program issues kernels: one by one (eager), or as CUDA graphs without "
+		  "host time" },
 	{ .name = "like", .with = "add-workload", .kind = OPT_CHOICE, AT(add.like),
 	  .arg = "NETWORK", .offer = offer_known_networks,
 	  .help = "known network that it resembles most" },
@@ -254,7 +259,7 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c,
 static bool add_workload_has_fact(const struct add_workload_opts *o)
 {
 	return o->gflop > 0 || o->weights_mib > 0 || o->kernels > 0 || o->traffic_mib > 0 ||
-	       o->arithmetic || o->like;
+	       o->arithmetic || o->like || o->style;
 }
 
 static struct hes_workload_facts facts_of(const struct add_workload_opts *o, bool measured)
@@ -265,6 +270,9 @@ static struct hes_workload_facts facts_of(const struct add_workload_opts *o, boo
 		.traffic_mib_per_item = o->traffic_mib,
 		.kernels = o->kernels,
 		.like = o->like,
+		.style = !o->style                   ? HES_STYLE_UNKNOWN
+			 : strcmp(o->style, "eager") ? HES_STYLE_GRAPHS
+						     : HES_STYLE_EAGER,
 		.has_math = o->arithmetic || !measured,
 		.math = HES_MATH_TF32,
 	};
