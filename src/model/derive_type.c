@@ -131,7 +131,7 @@ static double peak_fp32(const struct hes_gpu_type *g)
 }
 
 /* The parameter at @offset as the mean over the measured chips on PCIe that are like @of; @none
- * without any. Boards of a chip share its weight. */
+ * without any. Types of one chip share its weight. */
 static double mean_of_chips(const struct target *t, enum like l, const struct hes_generation *of,
 			    size_t offset, scale_fn *scale, double none)
 {
@@ -139,15 +139,15 @@ static double mean_of_chips(const struct target *t, enum like l, const struct he
 
 	for (size_t i = 0; i < t->c->n; i++) {
 		const struct sibling s = measured(t, i);
-		double boards = 0;
+		double types = 0;
 
 		if (!s.p || s.g->pcie_gbs == 0 || !is_like(l, hes_generation_of(s.g->compute), of))
 			continue;
 		for (size_t k = 0; k < t->c->n; k++)
-			boards += measured(t, k).p && same_die(&t->c->types[k], s.g);
+			types += measured(t, k).p && same_die(&t->c->types[k], s.g);
 		sum += *(const double *)(const void *)((const char *)s.p + offset) / scale(s.g) /
-		       boards;
-		n += 1 / boards;
+		       types;
+		n += 1 / types;
 	}
 	return n > 0 ? sum / n * scale(t->g) : none;
 }
@@ -182,7 +182,7 @@ static double chip(const struct hes_gpu_type *g)
 }
 
 /* The chip's by SMs and clock, of the generation that the voltage curve is from; the memory's by
- * bandwidth, and what a context draws by the power limit less idle power. Boards of another
+ * bandwidth, and what a context draws by the power limit less idle power. Types of another
  * generation tell little of these two and of the voltage, so then they are means. */
 static void derive_power(const struct target *t, const struct sibling *s,
 			 const struct sibling *curve, struct hes_gpu_physics *p)

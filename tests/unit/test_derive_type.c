@@ -116,7 +116,7 @@ TEST(types_without_measurements_take_static_power_from_those_with_their_kind_of_
 		double least, most;
 	} cases[] = {
 		{ "T4", .14, .18 },
-		{ "L4", .16, .2 }, /* no board of its generation: the mean of all with GDDR6 */
+		{ "L4", .16, .2 }, /* no type of its generation: the mean of all with GDDR6 */
 		{ "A10G", .2, .25 },
 		{ "GeForce-RTX-3090", .2, .25 },
 		{ "GeForce-RTX-2080-Ti", .14, .18 },
@@ -137,7 +137,7 @@ static double switching_of_an_sm(const struct hes_gpu_physics *p)
 	return p->switch_w / gpu(p->type)->sm_count / gpu(p->type)->clock_max_mhz;
 }
 
-/* Of an A40 that nobody measured: no board of another generation says what its memory draws and
+/* Of an A40 that nobody measured: no type of another generation says what its memory draws and
  * where its voltage ends, so both are means. A V100's memory is like a P100's, not like Turing's.
  */
 static void expect_means(const struct hes_gpu_physics *p)
