@@ -8,6 +8,7 @@
 
 #include "between.h"
 #include "near.h"
+#include "plan/assign/genetic.h"
 #include "search.h"
 
 #define MOST_EXACT      5e6  /* jobs times columns that joint has solved exactly */

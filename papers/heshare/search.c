@@ -3,6 +3,7 @@
  */
 #include "search.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -112,16 +113,54 @@ static uint64_t vary(const void *problem, struct hes_rng *r, void *scratch, cons
 	return evaluations;
 }
 
+static struct hes_objectives judge(const void *problem, const void *x)
+{
+	(void)problem;
+	return ((const struct hes_queues *)x)->at;
+}
+
+/* The solutions as assignments, at their costs before rounding. */
+static int keep_front(const struct hes_assign *a, const struct hes_evolved *found,
+		      struct hes_assign_front *out)
+{
+	struct hes_assignment *v = hes_assignments_new(a, found->n);
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < found->n; i++) {
+		const struct hes_queues *x = (const void *)(found->solutions + i * found->stride);
+
+		memcpy(v[i].gpu_of, hes_queues_gpus(a, x), a->n * sizeof(*v[i].gpu_of));
+		hes_assign_evaluate(a, &v[i]);
+	}
+	*out = (struct hes_assign_front){ v, found->n };
+	return 0;
+}
+
 int search_assignments(const struct hes_assign *a, const struct search_options *o,
 		       hes_evolve_fn *search, struct hes_assign_front *out, uint64_t *evaluations)
 {
 	struct problem p = { .o = o };
+	struct hes_evolvable v = {
+		.size = hes_queues_size(a),
+		.scratch_size = hes_operator_room_size(a),
+		.draw = draw,
+		.vary = vary,
+		.judge = judge,
+	};
+	struct hes_evolved found;
 	int rc = hes_operators_init(&p.ops, a, o->mutation);
 
 	if (rc)
 		return rc;
 	p.ops.no_recovery = o->no_recovery;
-	rc = hes_assign_evolve(a, &p, draw, vary, search, &o->evolve, out, evaluations);
+	v.problem = &p;
+	rc = search(&v, &o->evolve, &found);
+	if (!rc) {
+		rc = keep_front(a, &found, out);
+		*evaluations = found.evaluations;
+		hes_evolved_free(&found);
+	}
 	hes_operators_finish(&p.ops);
 	return rc;
 }

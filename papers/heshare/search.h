@@ -8,7 +8,8 @@
 #ifndef PAPER_SEARCH_H
 #define PAPER_SEARCH_H
 
-#include "plan/assign/genetic.h"
+#include "plan/assign/assign.h"
+#include "population.h"
 
 struct search_options {
 	struct hes_evolve_options evolve;

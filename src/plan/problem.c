@@ -526,7 +526,7 @@ int hes_problem_assign(const struct hes_problem *p, uint64_t seed, struct hes_as
 	if (rc)
 		return rc;
 	a.usage = p->usage;
-	o.evolve.seed = seed;
+	o.seed = seed;
 	rc = hes_genetic_run(&a, &o, out);
 	hes_assign_finish(&a);
 	return rc;

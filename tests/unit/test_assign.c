@@ -266,10 +266,10 @@ static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, u
 	struct hes_assign_front f;
 	struct hes_pareto p = { 0 };
 
-	o.evolve.generations = generations;
-	o.evolve.seed = seed;
+	o.generations = generations;
+	o.seed = seed;
 	assert_int_equal(hes_genetic_run(a, &o, &f), 0);
-	assert_true(f.n >= 1 && f.n <= o.evolve.population);
+	assert_true(f.n >= 1 && f.n <= o.population);
 	for (size_t i = 0; i < f.n; i++)
 		assert_int_equal(hes_pareto_insert(&p, &f.v[i].at, i), 1);
 	assert_int_equal(p.n, f.n); /* none dominated another */
@@ -332,7 +332,7 @@ TEST(units_of_energy_and_time_do_not_change_what_is_found)
 	struct hes_assign_front f[2];
 	struct assign_bench d;
 
-	o.evolve.generations = 40;
+	o.generations = 40;
 	assign_bench_draw(&d, 20, 6, 3, 7);
 	for (int k = 0; k < 2; k++) {
 		assert_int_equal(hes_genetic_run(&d.a, &o, &f[k]), 0);
@@ -361,7 +361,7 @@ TEST(a_job_is_never_put_where_it_cannot_run)
 	for (size_t i = 0; i < 20; i += 2)
 		d.cost[0 * 20 + i] = d.cost[2 * 20 + i] = (struct hes_cost){ INFINITY, INFINITY };
 	assign_bench_again(&d);
-	o.evolve.generations = 40;
+	o.generations = 40;
 	assert_int_equal(hes_genetic_run(&d.a, &o, &f), 0);
 	for (size_t i = 0; i < f.n; i++) {
 		assert_true(isfinite(f.v[i].at.jct_us) && isfinite(f.v[i].at.energy_mj));

@@ -416,7 +416,7 @@ static void stage1(const struct hes_problem *p, struct stages *s)
 {
 	struct hes_genetic_options o = hes_genetic_defaults;
 
-	o.evolve.generations = 60;
+	o.generations = 60;
 	assert_int_equal(hes_assign_init(&s->a, p->n, p->k, p->n_types, p->cost, p->gpus), 0);
 	assert_int_equal(hes_genetic_run(&s->a, &o, &s->f), 0);
 }

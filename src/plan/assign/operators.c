@@ -104,16 +104,12 @@ void hes_operators_finish(struct hes_operators *ops)
 	*ops = (struct hes_operators){ 0 };
 }
 
-double hes_mutation_gap(double probability)
-{
-	return probability < 1 ? -1 / log1p(-probability) : 0;
-}
-
 int hes_operators_init(struct hes_operators *ops, const struct hes_assign *a, double mutation)
 {
 	struct type_cost *v = calloc(a->n_types + 1, sizeof(*v));
 
-	*ops = (struct hes_operators){ .a = a, .mutation_gap = hes_mutation_gap(mutation) };
+	*ops = (struct hes_operators){ .a = a,
+				       .mutation_gap = mutation < 1 ? -1 / log1p(-mutation) : 0 };
 	ops->least_energy_mj = calloc(a->n + 1, sizeof(*ops->least_energy_mj));
 	ops->cheapest_type = calloc(a->n + 1, sizeof(*ops->cheapest_type));
 	ops->ranked_types = calloc(a->n * a->n_types + 1, sizeof(*ops->ranked_types));

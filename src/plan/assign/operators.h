@@ -15,7 +15,7 @@
 
 struct hes_operators {
 	const struct hes_assign *a;
-	double mutation_gap; /* see hes_mutation_gap() */
+	double mutation_gap; /* mean distance of jobs that migrate */
 	bool no_recovery;    /* migrants leave the target's jobs where they are; false at first */
 	double *least_energy_mj; /* [n]: over the types */
 	uint32_t *cheapest_type; /* [n]: the first type of that energy */
@@ -45,10 +45,6 @@ int hes_operators_init(struct hes_operators *ops, const struct hes_assign *a, do
 void hes_operators_finish(struct hes_operators *ops);
 size_t hes_operator_room_size(const struct hes_assign *a);
 struct hes_operator_room hes_operator_room_in(const struct hes_assign *a, void *bytes);
-
-/** Mean distance of mutated jobs: exponential, rounded down. One random number for each mutated job
- * is enough. */
-double hes_mutation_gap(double probability);
 
 void hes_ranked_draw(const struct hes_operators *ops, struct hes_rng *r, struct hes_queues *x);
 void hes_inherit(const struct hes_operators *ops, struct hes_rng *r, struct hes_operator_room *room,

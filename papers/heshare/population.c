@@ -1,7 +1,7 @@
 /*
  * population.c - the population of a search, and NSGA-II; see population.h.
  */
-#include "plan/assign/population.h"
+#include "population.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,8 +6,8 @@
  * into itself. Each mating has its own stream of random numbers, so a seed gives one front with any
  * number of threads.
  */
-#ifndef HES_ASSIGN_POPULATION_H
-#define HES_ASSIGN_POPULATION_H
+#ifndef PAPER_POPULATION_H
+#define PAPER_POPULATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
