@@ -4,8 +4,8 @@
  *
  * A slot is a GPU, its kind a GPU type. What a set of jobs is worth on a kind is the caller's to
  * say, by a callback that may be slow: values are cached, and effort is counted in calls. With two
- * jobs a slot this is weighted matching; with more it is NP-hard. Small problems are solved
- * exactly, others by the annealing of the joint search.
+ * jobs a slot this is weighted matching; with more it is NP-hard. The annealing of the joint search
+ * solves it.
  */
 #ifndef HES_PARTITION_GROUPS_H
 #define HES_PARTITION_GROUPS_H
@@ -15,8 +15,6 @@
 #include "heshare/err.h"
 
 #define GROUPS_MOST 8 /* jobs in a slot, at most */
-/* jobs that groups_solve() places exactly, if the slots are as few */
-#define GROUPS_EXACT_MOST 12
 
 /**
  * The value of a set of jobs on a kind. Pure; any scale and sign.
@@ -55,18 +53,5 @@ struct groups_options {
  */
 int groups_solve(const struct groups_problem *p, const struct groups_options *o, uint32_t *slot_of,
 		 double *total, struct hes_err *err);
-
-/* The two ways that groups_solve() chooses from; @p is valid. */
-
-/**
- * The best placement, by dynamic programming over subsets: 3^n_jobs steps a slot, n_jobs at most
- * GROUPS_EXACT_MOST. Each time the kind changes from one slot to the next, all sets of up to
- * @p->most jobs are valued. As groups_solve().
- */
-int groups_exact(const struct groups_problem *p, uint32_t *slot_of, double *total,
-		 struct hes_err *err);
-/** A good placement, by search. As groups_solve(). */
-int groups_search(const struct groups_problem *p, const struct groups_options *o, uint32_t *slot_of,
-		  double *total, struct hes_err *err);
 
 #endif

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/clamp.h"
-#include "partition/groups_values.h"
 #include "plan/joint/anneal.h"
 
 #define CHEAP        (1.0 / 64) /* of a cached value or an impossible move, in calls */
@@ -25,31 +24,130 @@
 #define HOT_MOST  2.0
 #define HOT_JOBS  60.0
 /* part of the search after which only gains are accepted, from the best on */
-#define DESCENT  0.95
-#define NO_PLACE 40.0  /* the penalty of a job without a place, in mean changes */
-#define COLD     0.005 /* last temperature */
+#define DESCENT     0.95
+#define NO_PLACE    40.0  /* the penalty of a job without a place, in mean changes */
+#define COLD        0.005 /* last temperature */
+#define CACHE_LEAST 1024
+#define CACHE_MOST  (1u << 20) /* 16 MiB */
+
+struct job_set {
+	uint32_t job[GROUPS_MOST]; /* ascending */
+	uint32_t n;
+};
+
+struct cached_value {
+	uint64_t key; /* 0: none */
+	double value;
+};
+
+/* What sets are worth. When a bucket is full, the older value goes. A set is known by 63 bits of
+ * hash alone: the chance that two of 2^20 sets have the same is 6e-8. */
+struct values {
+	const struct groups_problem *p;
+	struct cached_value *cache; /* [mask + 1], buckets of 2 */
+	uint64_t mask;
+	uint64_t calls; /* of the callback */
+	uint64_t hits;  /* of the cache */
+};
+
+/* The set with a job that it does not have; it has fewer than GROUPS_MOST. */
+static struct job_set set_with(const struct job_set *s, uint32_t job)
+{
+	struct job_set t = *s;
+	uint32_t at = t.n++;
+
+	for (; at > 0 && t.job[at - 1] > job; at--)
+		t.job[at] = t.job[at - 1];
+	t.job[at] = job;
+	return t;
+}
+
+/* @param evaluations  calls to expect. @return 0 or -ENOMEM */
+static int values_init(struct values *v, const struct groups_problem *p, uint64_t evaluations)
+{
+	uint64_t room = CACHE_LEAST;
+
+	while (room < CACHE_MOST && room / 2 < evaluations)
+		room *= 2;
+	*v = (struct values){ .p = p, .mask = room - 1 };
+	v->cache = calloc(room, sizeof(*v->cache));
+	return v->cache ? 0 : -ENOMEM;
+}
+
+static void values_finish(struct values *v)
+{
+	free(v->cache);
+	v->cache = NULL;
+}
+
+/* The finalizer of splitmix64. */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+/* The jobs that a set's jobs stand in for, ascending. */
+static struct job_set set_same(const struct groups_problem *p, const struct job_set *set)
+{
+	struct job_set same = { .n = 0 };
+
+	for (uint32_t i = 0; i < set->n; i++)
+		same = set_with(&same, p->same_as[set->job[i]]);
+	return same;
+}
+
+static uint64_t set_key(uint32_t kind, const struct job_set *set)
+{
+	uint64_t key = mix(kind + 0x9e3779b97f4a7c15u);
+
+	for (uint32_t i = 0; i < set->n; i++)
+		key = mix(key + set->job[i] + 0x9e3779b97f4a7c15u);
+	return key | 1;
+}
+
+/* -INFINITY where the value is not a finite number. */
+static double cached_value_of(struct values *v, uint32_t kind, const struct job_set *set)
+{
+	const struct job_set same = v->p->same_as ? set_same(v->p, set) : *set;
+	const uint64_t key = set_key(kind, &same);
+	struct cached_value *bucket = &v->cache[key & v->mask & ~(uint64_t)1];
+	double value;
+
+	for (int i = 0; i < 2; i++)
+		if (bucket[i].key == key) {
+			v->hits++;
+			return bucket[i].value;
+		}
+	v->calls++;
+	value = v->p->value(v->p->ctx, kind, same.job, same.n);
+	bucket[1] = bucket[0];
+	bucket[0] = (struct cached_value){ key, isfinite(value) ? value : -INFINITY };
+	return bucket[0].value;
+}
 
 struct search {
 	const struct groups_problem *p;
 	const struct groups_options *o;
-	struct groups_values values;
+	struct values values;
 	struct anneal a;
 	double budget;     /* calls of the value callback */
 	uint64_t reported; /* hundredths of progress */
 	struct hes_joint_solution start;
 	uint32_t *slot_of, *order; /* [n_jobs] of a start */
-	struct groups_set *set;    /* [n_slots] of a start */
+	struct job_set *set;       /* [n_slots] of a start */
 };
 
-static double set_value(struct search *x, uint32_t slot, const struct groups_set *set)
+static double set_value(struct search *x, uint32_t slot, const struct job_set *set)
 {
-	return groups_value(&x->values, x->p->kind_of[slot], set);
+	return cached_value_of(&x->values, x->p->kind_of[slot], set);
 }
 
 static bool sets_run(struct anneal *a, uint32_t slot, struct anneal_queue *q, double limit)
 {
 	struct search *x = a->ctx;
-	struct groups_set set = { .n = 0 };
+	struct job_set set = { .n = 0 };
 	double value;
 
 	(void)limit;
@@ -61,7 +159,7 @@ static bool sets_run(struct anneal *a, uint32_t slot, struct anneal_queue *q, do
 	if (q->n > x->p->most)
 		return false;
 	for (uint32_t i = 0; i < q->n; i++)
-		set = groups_set_with(&set, q->items[i].job);
+		set = set_with(&set, q->items[i].job);
 	value = set_value(x, slot, &set);
 	q->cost.energy_mj = -value;
 	return value > -INFINITY;
@@ -121,11 +219,11 @@ struct start {
 
 static double start_gain(struct search *x, uint32_t slot, uint32_t job)
 {
-	struct groups_set set;
+	struct job_set set;
 
 	if (x->set[slot].n >= x->p->most)
 		return -INFINITY;
-	set = groups_set_with(&x->set[slot], job);
+	set = set_with(&x->set[slot], job);
 	return set_value(x, slot, &set) - set_value(x, slot, &x->set[slot]);
 }
 
@@ -161,7 +259,7 @@ static int search_start(struct search *x, struct start how)
 		x->slot_of[job] = slot;
 		if (slot == n_slots)
 			continue;
-		x->set[slot] = groups_set_with(&x->set[slot], job);
+		x->set[slot] = set_with(&x->set[slot], job);
 		first = slot + how.step;
 	}
 	for (uint32_t slot = 0; slot <= n_slots; slot++) {
@@ -272,7 +370,7 @@ static int search_init(struct search *x)
 				.look = LOOK };
 	x->budget = x->o->evaluations ? (double)x->o->evaluations : calls;
 	hes_rng_seed(&x->a.rng, x->o->seed);
-	rc = groups_values_init(&x->values, p, (uint64_t)x->budget);
+	rc = values_init(&x->values, p, (uint64_t)x->budget);
 	if (!rc)
 		rc = anneal_init(&x->a);
 	x->start.items = calloc(p->n_jobs + (size_t)1, sizeof(*x->start.items));
@@ -285,7 +383,7 @@ static int search_init(struct search *x)
 
 static void search_finish(struct search *x)
 {
-	groups_values_finish(&x->values);
+	values_finish(&x->values);
 	anneal_finish(&x->a);
 	free(x->start.items);
 	free(x->start.first);
@@ -294,12 +392,31 @@ static void search_finish(struct search *x)
 	free(x->set);
 }
 
-int groups_search(const struct groups_problem *p, const struct groups_options *o, uint32_t *slot_of,
-		  double *total, struct hes_err *err)
+static int problem_check(const struct groups_problem *p, struct hes_err *err)
+{
+	if (p->most < 1 || p->most > GROUPS_MOST)
+		return hes_fail(err, -EINVAL, "a GPU cannot take %u jobs at most: give 1 to %u",
+				p->most, GROUPS_MOST);
+	for (uint32_t i = 0; i < p->n_slots; i++)
+		if (p->kind_of[i] == UINT32_MAX)
+			return hes_fail(err, -EINVAL, "slot %u has kind %u: give a lower number", i,
+					p->kind_of[i]);
+	if (p->n_jobs > (uint64_t)p->n_slots * p->most)
+		return hes_fail(err, -ENOSPC,
+				"%u of %u jobs have no place: %u GPUs take %u jobs each",
+				p->n_jobs - p->n_slots * p->most, p->n_jobs, p->n_slots, p->most);
+	return 0;
+}
+
+int groups_solve(const struct groups_problem *p, const struct groups_options *o, uint32_t *slot_of,
+		 double *total, struct hes_err *err)
 {
 	struct search x = { .p = p, .o = o };
-	int rc = search_init(&x);
+	int rc = problem_check(p, err);
 
+	if (rc)
+		return rc;
+	rc = search_init(&x);
 	if (!rc)
 		rc = search_starts(&x);
 	if (!rc && p->n_jobs)

@@ -1,14 +1,17 @@
 /* test_groups.c - jobs in groups: the search against the exact optimum and its own starts. */
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "base/rng.h"
 #include "partition/groups.h"
 #include "unit_test.h"
 
-#define MAX_JOBS  120
-#define MAX_SLOTS 60
-#define KINDS     3
+#define MAX_JOBS   120
+#define MAX_SLOTS  60
+#define KINDS      3
+#define EXACT_MOST 12 /* jobs */
 
 /* Jobs that slow each other down, on kinds of different speed and memory. */
 struct drawn {
@@ -84,6 +87,8 @@ static double worth(const struct groups_problem *p, const uint32_t *slot_of)
 	return total;
 }
 
+static const struct groups_options short_search = { .seed = 1, .evaluations = 5000 };
+
 static double search(const struct groups_problem *p, uint64_t seed, uint64_t evaluations,
 		     uint32_t *slot_of)
 {
@@ -91,13 +96,96 @@ static double search(const struct groups_problem *p, uint64_t seed, uint64_t eva
 	struct hes_err err = { 0 };
 	double total = NAN;
 
-	assert_int_equal(groups_search(p, &o, slot_of, &total, &err), 0);
+	assert_int_equal(groups_solve(p, &o, slot_of, &total, &err), 0);
 	assert_true(fabs(worth(p, slot_of) - total) <= 1e-9 * fabs(total));
 	return total;
 }
 
-/* Small problems get the exact answer (groups_solve); one of those with tight memory may be hard.
- */
+/* The best placement, by dynamic programming over subsets. Slot after slot: the most that the slots
+ * so far are worth with exactly a subset of the jobs, a mask. */
+struct exact {
+	const struct groups_problem *p;
+	uint32_t n_masks;
+	double *value;    /* [n_masks] of sets on the present kind */
+	double *best;     /* [n_masks] of the slots so far */
+	uint16_t *choice; /* [n_slots * n_masks]: a slot's set */
+};
+
+static void exact_values(struct exact *x, uint32_t kind)
+{
+	for (uint32_t mask = 0; mask < x->n_masks; mask++) {
+		uint32_t jobs[EXACT_MOST], n = 0;
+		double v = -INFINITY;
+
+		for (uint32_t left = mask; left; left &= left - 1)
+			jobs[n++] = (uint32_t)__builtin_ctz(left);
+		if (n <= x->p->most)
+			v = x->p->value(x->p->ctx, kind, jobs, n);
+		x->value[mask] = isfinite(v) ? v : -INFINITY;
+	}
+}
+
+/* One slot more. Masks fall, so that the smaller ones are still those of the slots before. */
+static void exact_slot(struct exact *x, uint16_t *choice)
+{
+	for (uint32_t mask = x->n_masks; mask-- > 0;) {
+		double best = -INFINITY;
+
+		for (uint32_t set = mask;; set = (set - 1) & mask) {
+			const double v = x->best[mask ^ set] + x->value[set];
+
+			if (v > best) {
+				best = v;
+				choice[mask] = (uint16_t)set;
+			}
+			if (!set)
+				break;
+		}
+		x->best[mask] = best;
+	}
+}
+
+static int exact_result(const struct exact *x, uint32_t *slot_of, double *total)
+{
+	uint32_t mask = x->n_masks - 1;
+
+	if (!isfinite(x->best[mask]))
+		return -ENOSPC;
+	*total = x->best[mask];
+	for (uint32_t slot = x->p->n_slots; slot-- > 0;) {
+		const uint32_t set = x->choice[(size_t)slot * x->n_masks + mask];
+
+		for (uint32_t left = set; left; left &= left - 1)
+			slot_of[__builtin_ctz(left)] = slot;
+		mask ^= set;
+	}
+	return 0;
+}
+
+static int groups_exact(const struct groups_problem *p, uint32_t *slot_of, double *total)
+{
+	struct exact x = { .p = p, .n_masks = (uint32_t)1 << p->n_jobs };
+	int rc;
+
+	x.value = calloc(x.n_masks, sizeof(*x.value));
+	x.best = calloc(x.n_masks, sizeof(*x.best));
+	x.choice = calloc((size_t)(p->n_slots + 1) * x.n_masks, sizeof(*x.choice));
+	assert_true(x.value && x.best && x.choice);
+	for (uint32_t mask = 1; mask < x.n_masks; mask++)
+		x.best[mask] = -INFINITY;
+	for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+		if (slot == 0 || p->kind_of[slot] != p->kind_of[slot - 1])
+			exact_values(&x, p->kind_of[slot]);
+		exact_slot(&x, &x.choice[(size_t)slot * x.n_masks]);
+	}
+	rc = exact_result(&x, slot_of, total);
+	free(x.value);
+	free(x.best);
+	free(x.choice);
+	return rc;
+}
+
+/* One of those with tight memory may be hard. */
 TEST(the_search_is_within_two_percent_of_the_exact_optimum)
 {
 	/* Jobs, slots, most. */
@@ -114,7 +202,7 @@ TEST(the_search_is_within_two_percent_of_the_exact_optimum)
 		struct drawn d;
 
 		draw(&d, shape[0], shape[1], shape[2], seed);
-		if (groups_exact(&d.p, slot_of, &best, NULL) == -ENOSPC)
+		if (groups_exact(&d.p, slot_of, &best) == -ENOSPC)
 			continue;
 		assert_true(fabs(worth(&d.p, slot_of) - best) < 1e-9 * best);
 		ratio = search(&d.p, seed, 3000, slot_of) / best;
@@ -148,7 +236,7 @@ TEST(the_exact_solver_finds_the_best_of_all_placements)
 			for (at = 0; at < 6 && ++slot_of[at] == 3; at++)
 				slot_of[at] = 0;
 		}
-		assert_int_equal(groups_exact(&d.p, slot_of, &best, NULL), 0);
+		assert_int_equal(groups_exact(&d.p, slot_of, &best), 0);
 		assert_true(fabs(best - most) < 1e-9);
 	}
 }
@@ -218,16 +306,7 @@ TEST(the_same_seed_gives_the_same_placement)
 	assert_memory_equal(a, b, 90 * sizeof(*a));
 }
 
-static int solve(const struct groups_problem *p, uint32_t *slot_of, double *total,
-		 struct hes_err *err)
-{
-	const struct groups_options o = { .seed = 1, .evaluations = 5000 };
-
-	return groups_solve(p, &o, slot_of, total, err);
-}
-
-/* Seven jobs that need a GPU each, and others, for six GPUs: exactly by dynamic programming, and by
- * search. */
+/* Seven jobs that need a GPU each, and others, for six GPUs. */
 TEST(jobs_beyond_memory_are_refused_with_their_number)
 {
 	for (uint32_t n_jobs = 10; n_jobs <= 16; n_jobs += 6) {
@@ -241,7 +320,7 @@ TEST(jobs_beyond_memory_are_refused_with_their_number)
 			d.memory[i] = i < 7 ? 39 : 0.1;
 		for (uint32_t k = 0; k < KINDS; k++)
 			d.room[k] = 40;
-		assert_int_equal(solve(&d.p, slot_of, &total, &err), -ENOSPC);
+		assert_int_equal(groups_solve(&d.p, &short_search, slot_of, &total, &err), -ENOSPC);
 		assert_non_null(strstr(err.msg, n_jobs == 10 ? "1 of 10 jobs" : "1 of 16 jobs"));
 		assert_true(total == 77 && slot_of[0] == 77);
 	}
@@ -276,7 +355,7 @@ TEST(the_smallest_problems_are_solved)
 		draw(&d, shapes[i][0], shapes[i][1], shapes[i][2], i);
 		for (uint32_t k = 0; k < KINDS; k++)
 			d.room[k] = 1000;
-		assert_int_equal(solve(&d.p, slot_of, &total, &err), 0);
+		assert_int_equal(groups_solve(&d.p, &short_search, slot_of, &total, &err), 0);
 		assert_true(fabs(worth(&d.p, slot_of) - total) < 1e-9);
 		assert_true(search(&d.p, 1, 1000, again) >= 0.98 * total);
 	}
@@ -290,12 +369,12 @@ TEST(impossible_problems_are_refused)
 	double total;
 
 	draw(&d, 9, 4, 9, 1);
-	assert_int_equal(solve(&d.p, slot_of, &total, &err), -EINVAL);
+	assert_int_equal(groups_solve(&d.p, &short_search, slot_of, &total, &err), -EINVAL);
 	d.p.most = 2;
-	assert_int_equal(solve(&d.p, slot_of, &total, &err), -ENOSPC);
+	assert_int_equal(groups_solve(&d.p, &short_search, slot_of, &total, &err), -ENOSPC);
 	assert_string_equal(err.msg, "1 of 9 jobs have no place: 4 GPUs take 2 jobs each");
 	d.p.n_slots = 0;
-	assert_int_equal(solve(&d.p, slot_of, &total, &err), -ENOSPC);
+	assert_int_equal(groups_solve(&d.p, &short_search, slot_of, &total, &err), -ENOSPC);
 }
 
 struct watch {
@@ -319,7 +398,7 @@ TEST(progress_rises_to_the_end)
 	double total;
 
 	draw(&d, 60, 20, 4, 1);
-	assert_int_equal(groups_search(&d.p, &o, slot_of, &total, NULL), 0);
+	assert_int_equal(groups_solve(&d.p, &o, slot_of, &total, NULL), 0);
 	assert_int_equal(w.last, 100);
 }
 
