@@ -1,8 +1,6 @@
 /*
  * boosting.c - gradient boosting (Friedman, 2001 and 2002): each tree is fitted to the residuals of
  * those before it; see boosting.h.
- *
- * A leaf adds the mean residual, shrunk a little for leaves of few rows.
  */
 #include "trees/boosting.h"
 
@@ -26,11 +24,8 @@ struct boost {
 	struct histogram_tree *tree;
 	struct hes_rng rng;
 	uint32_t *drawn; /* rows of a tree */
-	size_t n_drawn;
-	bool *in_tree; /* of each row: it was drawn */
 	double *residual;
 	struct fitted_tree *trees; /* the caller's, o->trees */
-	size_t n_trees;
 	double base;
 };
 
@@ -48,7 +43,6 @@ static void boost_finish(struct boost *b)
 {
 	histogram_tree_destroy(b->tree);
 	free(b->drawn);
-	free(b->in_tree);
 	free(b->residual);
 }
 
@@ -58,9 +52,8 @@ static int boost_init(struct boost *b)
 
 	b->tree = histogram_tree_create(b->bins, b->o, n);
 	b->drawn = malloc(n * sizeof(*b->drawn));
-	b->in_tree = malloc(n * sizeof(*b->in_tree));
 	b->residual = malloc(n * sizeof(*b->residual));
-	return b->tree && b->drawn && b->in_tree && b->residual ? 0 : -ENOMEM;
+	return b->tree && b->drawn && b->residual ? 0 : -ENOMEM;
 }
 
 static void boost_start(struct boost *b)
@@ -78,76 +71,15 @@ static void boost_start(struct boost *b)
 		b->residual[i] = b->y[i] - b->base;
 }
 
-static void draw_tree(struct boost *b)
-{
-	const size_t n = (size_t)llround(b->o->row_fraction * (double)b->rows->n);
-
-	b->n_drawn = n < 2 ? 2 : n;
-	draw_rows(&b->rng, b->rows->n, b->n_drawn, b->drawn);
-	memset(b->in_tree, 0, b->rows->n * sizeof(*b->in_tree));
-	for (size_t i = 0; i < b->n_drawn; i++)
-		b->in_tree[b->drawn[i]] = true;
-}
-
-static double leaf_value(const struct boost *b, const uint32_t *rows, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += b->residual[rows[i]];
-	return sum / ((double)n + HISTOGRAM_RIDGE);
-}
-
-/* Set the values of the leaves, and subtract them from the residuals of all rows. */
-static void apply_tree(struct boost *b)
-{
-	uint32_t n_nodes;
-	struct histogram_node *nodes = histogram_tree_nodes(b->tree, &n_nodes);
-	size_t n_leaves;
-	const struct histogram_leaf *leaves = histogram_tree_leaves(b->tree, &n_leaves);
-
-	for (size_t l = 0; l < n_leaves; l++) {
-		const uint32_t *rows = histogram_tree_rows(b->tree) + leaves[l].begin;
-		size_t n = leaves[l].end - leaves[l].begin;
-		float value = (float)(b->o->learning_rate * leaf_value(b, rows, n));
-
-		nodes[leaves[l].node].node.value = value;
-		for (size_t i = 0; i < n; i++)
-			b->residual[rows[i]] -= (double)value;
-	}
-	for (size_t i = 0; i < b->rows->n && b->n_drawn < b->rows->n; i++)
-		if (!b->in_tree[i])
-			b->residual[i] -=
-				(double)nodes[histogram_tree_leaf_of(b->tree, i)].node.value;
-}
-
-static int keep_tree(struct boost *b)
-{
-	uint32_t n;
-	const struct histogram_node *nodes = histogram_tree_nodes(b->tree, &n);
-	struct fitted_tree *out = &b->trees[b->n_trees];
-
-	out->nodes = malloc(n * sizeof(*out->nodes));
-	if (!out->nodes)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		out->nodes[i] = nodes[i].node;
-	out->n = n;
-	b->n_trees++;
-	return 0;
-}
-
 static int add_trees(struct boost *b)
 {
+	const size_t rows = b->rows->n, part = (size_t)llround(b->o->row_fraction * (double)rows),
+		     n = part < 2 ? 2 : part;
 	int rc = 0;
 
-	while (!rc && b->n_trees < b->o->trees) {
-		draw_tree(b);
-		rc = histogram_tree_fit(b->tree, b->drawn, b->n_drawn, b->residual);
-		if (rc)
-			break;
-		apply_tree(b);
-		rc = keep_tree(b);
+	for (uint32_t i = 0; i < b->o->trees && !rc; i++) {
+		draw_rows(&b->rng, rows, n, b->drawn);
+		rc = histogram_tree_fit(b->tree, b->drawn, n, b->residual, &b->trees[i]);
 	}
 	return rc;
 }

@@ -13,7 +13,13 @@
 
 #define COUNT_BITS 24 /* BOOSTING_MAX_ROWS fits */
 #define COUNT_MASK ((1 << COUNT_BITS) - 1)
-#define SUM_BITS   38 /* that all rows' gradients together may take */
+#define SUM_BITS   38  /* that all rows' gradients together may take */
+#define RIDGE      1.0 /* rows without gradient that each leaf is assumed to have besides its own */
+
+struct node {
+	struct ensemble_node node;
+	uint32_t bin; /* inner: rows up to this bin of the feature go left */
+};
 
 struct split {
 	double gain;
@@ -24,23 +30,23 @@ struct split {
 };
 
 struct leaf {
-	struct histogram_leaf at;
-	int64_t *bins; /* NULL: it will not be split */
-	int64_t total; /* of all rows, in the form of a bin */
+	uint32_t node;
+	uint32_t begin, end; /* of the tree's rows, which rise */
+	int64_t *bins;       /* NULL: it will not be split */
+	int64_t total;       /* of all rows, in the form of a bin */
 	struct split split;
 };
 
 struct histogram_tree {
 	const struct bins *b;
 	const struct boosting_options *o;
-	struct histogram_node *nodes;
+	struct node *nodes;
 	uint32_t n_nodes;
 	struct leaf *leaves;
-	struct histogram_leaf *out; /* leaves as the caller gets them */
 	size_t n_leaves;
 	uint32_t *rows, *spare;
 	int64_t *packed; /* of each row of the bins: what it adds to a bin */
-	double *inverse; /* 1 / (number of rows + HISTOGRAM_RIDGE) */
+	double *inverse; /* 1 / (number of rows + RIDGE) */
 	int64_t **pool;  /* unused histograms */
 	size_t n_pool;
 };
@@ -58,20 +64,19 @@ struct histogram_tree *histogram_tree_create(const struct bins *b, const struct 
 		.o = o,
 		.nodes = malloc(2 * leaves * sizeof(*t->nodes)),
 		.leaves = malloc(leaves * sizeof(*t->leaves)),
-		.out = malloc(leaves * sizeof(*t->out)),
 		.rows = malloc((rows + 1) * sizeof(*t->rows)),
 		.spare = malloc((rows + 1) * sizeof(*t->spare)),
 		.packed = malloc(b->n_rows * sizeof(*t->packed)),
 		.inverse = malloc((rows + 1) * sizeof(*t->inverse)),
 		.pool = calloc(leaves + 1, sizeof(*t->pool)),
 	};
-	if (!t->nodes || !t->leaves || !t->out || !t->rows || !t->spare || !t->packed ||
-	    !t->inverse || !t->pool) {
+	if (!t->nodes || !t->leaves || !t->rows || !t->spare || !t->packed || !t->inverse ||
+	    !t->pool) {
 		histogram_tree_destroy(t);
 		return NULL;
 	}
 	for (size_t i = 0; i <= rows; i++)
-		t->inverse[i] = 1 / ((double)i + HISTOGRAM_RIDGE);
+		t->inverse[i] = 1 / ((double)i + RIDGE);
 	return t;
 }
 
@@ -83,7 +88,6 @@ void histogram_tree_destroy(struct histogram_tree *t)
 		free(t->pool[i]);
 	free(t->nodes);
 	free(t->leaves);
-	free(t->out);
 	free(t->rows);
 	free(t->spare);
 	free(t->packed);
@@ -111,7 +115,7 @@ static void fill_histogram(const struct histogram_tree *t, const struct leaf *le
 	int64_t *bins = leaf->bins;
 
 	memset(bins, 0, t->b->n * sizeof(*bins));
-	for (uint32_t i = leaf->at.begin; i < leaf->at.end; i++) {
+	for (uint32_t i = leaf->begin; i < leaf->end; i++) {
 		const uint8_t *codes = t->b->codes + t->rows[i] * n;
 		int64_t packed = t->packed[t->rows[i]];
 
@@ -215,11 +219,10 @@ static void find_split(struct histogram_tree *t, struct leaf *leaf)
 
 static bool may_split(const struct histogram_tree *t, const struct leaf *leaf)
 {
-	return (leaf->at.end - leaf->at.begin) / 2 >= t->o->min_leaf &&
-	       leaf->at.end - leaf->at.begin >= 2;
+	return (leaf->end - leaf->begin) / 2 >= t->o->min_leaf && leaf->end - leaf->begin >= 2;
 }
 
-static bool goes_left(const struct histogram_tree *t, size_t row, const struct histogram_node *n)
+static bool goes_left(const struct histogram_tree *t, size_t row, const struct node *n)
 {
 	uint32_t code = t->b->codes[row * t->b->n_features + n->node.feature];
 	const struct bins_feature *f = &t->b->features[n->node.feature];
@@ -228,11 +231,11 @@ static bool goes_left(const struct histogram_tree *t, size_t row, const struct h
 }
 
 static uint32_t partition_rows(struct histogram_tree *t, const struct leaf *leaf,
-			       const struct histogram_node *n)
+			       const struct node *n)
 {
-	uint32_t to = leaf->at.begin, n_right = 0;
+	uint32_t to = leaf->begin, n_right = 0;
 
-	for (uint32_t i = leaf->at.begin; i < leaf->at.end; i++) {
+	for (uint32_t i = leaf->begin; i < leaf->end; i++) {
 		uint32_t row = t->rows[i];
 		bool left = goes_left(t, row, n);
 
@@ -250,7 +253,7 @@ static int64_t total_of(const struct histogram_tree *t, const struct leaf *leaf)
 {
 	int64_t total = 0;
 
-	for (uint32_t i = leaf->at.begin; i < leaf->at.end; i++)
+	for (uint32_t i = leaf->begin; i < leaf->end; i++)
 		total += t->packed[t->rows[i]];
 	return total;
 }
@@ -259,7 +262,7 @@ static int64_t total_of(const struct histogram_tree *t, const struct leaf *leaf)
  * less the smaller. */
 static int study_children(struct histogram_tree *t, struct leaf *a, struct leaf *b)
 {
-	struct leaf *small = a->at.end - a->at.begin <= b->at.end - b->at.begin ? a : b;
+	struct leaf *small = a->end - a->begin <= b->end - b->begin ? a : b;
 	struct leaf *large = small == a ? b : a;
 
 	small->total = total_of(t, small);
@@ -287,7 +290,7 @@ static int study_children(struct histogram_tree *t, struct leaf *a, struct leaf 
 
 static int split_leaf(struct histogram_tree *t, struct leaf *leaf)
 {
-	struct histogram_node *n = &t->nodes[leaf->at.node];
+	struct node *n = &t->nodes[leaf->node];
 	const struct bins_feature *f = &t->b->features[leaf->split.feature];
 	struct leaf left = *leaf, right = *leaf;
 
@@ -298,15 +301,15 @@ static int split_leaf(struct histogram_tree *t, struct leaf *leaf)
 		.feature = (uint16_t)leaf->split.feature,
 		.missing_left = leaf->split.missing_left,
 	};
-	left.at.node = t->n_nodes++;
-	right.at.node = t->n_nodes++;
-	left.at.end = right.at.begin = partition_rows(t, leaf, n);
+	left.node = t->n_nodes++;
+	right.node = t->n_nodes++;
+	left.end = right.begin = partition_rows(t, leaf, n);
 	left.split.gain = right.split.gain = 0;
-	if (left.at.end - left.at.begin <= right.at.end - right.at.begin)
+	if (left.end - left.begin <= right.end - right.begin)
 		left.bins = NULL;
 	else
 		right.bins = NULL;
-	t->nodes[left.at.node] = t->nodes[right.at.node] = (struct histogram_node){ 0 };
+	t->nodes[left.node] = t->nodes[right.node] = (struct node){ 0 };
 	*leaf = left;
 	t->leaves[t->n_leaves++] = right;
 	/* The last leaf is not split. */
@@ -343,8 +346,8 @@ static int start_root(struct histogram_tree *t, const uint32_t *rows, size_t n)
 	struct leaf *root = &t->leaves[0];
 
 	memcpy(t->rows, rows, n * sizeof(*rows));
-	*root = (struct leaf){ .at = { 0, 0, (uint32_t)n }, .bins = take_histogram(t) };
-	t->nodes[0] = (struct histogram_node){ 0 };
+	*root = (struct leaf){ .end = (uint32_t)n, .bins = take_histogram(t) };
+	t->nodes[0] = (struct node){ 0 };
 	t->n_nodes = 1;
 	t->n_leaves = 1;
 	if (!root->bins)
@@ -356,45 +359,48 @@ static int start_root(struct histogram_tree *t, const uint32_t *rows, size_t n)
 	return 0;
 }
 
-int histogram_tree_fit(struct histogram_tree *t, const uint32_t *rows, size_t n,
-		       const double *gradient)
-{
-	struct leaf *leaf;
-	int rc;
-
-	pack(t, rows, n, gradient);
-	rc = start_root(t, rows, n);
-	while (!rc && t->n_leaves < t->o->max_leaves && (leaf = best_leaf(t)))
-		rc = split_leaf(t, leaf);
-	for (size_t i = 0; i < t->n_leaves; i++) {
-		return_histogram(t, &t->leaves[i]);
-		t->out[i] = t->leaves[i].at;
-	}
-	return rc;
-}
-
-struct histogram_node *histogram_tree_nodes(struct histogram_tree *t, uint32_t *n)
-{
-	*n = t->n_nodes;
-	return t->nodes;
-}
-
-const struct histogram_leaf *histogram_tree_leaves(const struct histogram_tree *t, size_t *n)
-{
-	*n = t->n_leaves;
-	return t->out;
-}
-
-const uint32_t *histogram_tree_rows(const struct histogram_tree *t)
-{
-	return t->rows;
-}
-
-uint32_t histogram_tree_leaf_of(const struct histogram_tree *t, size_t row)
+static uint32_t leaf_of(const struct histogram_tree *t, size_t row)
 {
 	uint32_t at = 0;
 
 	while (t->nodes[at].node.left)
 		at = t->nodes[at].node.left + !goes_left(t, row, &t->nodes[at]);
 	return at;
+}
+
+static void apply_tree(const struct histogram_tree *t, double *residual)
+{
+	for (size_t l = 0; l < t->n_leaves; l++) {
+		const struct leaf *leaf = &t->leaves[l];
+		double sum = 0;
+
+		for (uint32_t i = leaf->begin; i < leaf->end; i++)
+			sum += residual[t->rows[i]];
+		sum /= (double)(leaf->end - leaf->begin) + RIDGE;
+		t->nodes[leaf->node].node.value = (float)(t->o->learning_rate * sum);
+	}
+	for (size_t i = 0; i < t->b->n_rows; i++)
+		residual[i] -= (double)t->nodes[leaf_of(t, i)].node.value;
+}
+
+int histogram_tree_fit(struct histogram_tree *t, const uint32_t *rows, size_t n, double *residual,
+		       struct fitted_tree *out)
+{
+	struct leaf *leaf;
+	int rc;
+
+	pack(t, rows, n, residual);
+	rc = start_root(t, rows, n);
+	while (!rc && t->n_leaves < t->o->max_leaves && (leaf = best_leaf(t)))
+		rc = split_leaf(t, leaf);
+	for (size_t i = 0; i < t->n_leaves; i++)
+		return_histogram(t, &t->leaves[i]);
+	out->nodes = rc ? NULL : malloc(t->n_nodes * sizeof(*out->nodes));
+	if (!out->nodes)
+		return -ENOMEM;
+	apply_tree(t, residual);
+	for (uint32_t i = 0; i < t->n_nodes; i++)
+		out->nodes[i] = t->nodes[i].node;
+	out->n = t->n_nodes;
+	return 0;
 }

@@ -9,7 +9,7 @@
 #define PAPERS_HESHARE_EXACT_TREE_H
 
 #include "trees/boosting.h"
-#include "trees/sorted_rows.h"
+#include "sorted_rows.h"
 
 struct tree_options {
 	uint32_t features_per_split, min_leaf;

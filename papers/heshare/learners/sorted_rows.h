@@ -1,8 +1,8 @@
 /*
  * sorted_rows.h - the rows of each feature by rising value.
  */
-#ifndef HES_TREES_SORTED_ROWS_H
-#define HES_TREES_SORTED_ROWS_H
+#ifndef PAPER_SORTED_ROWS_H
+#define PAPER_SORTED_ROWS_H
 
 #include <stddef.h>
 #include <stdint.h>

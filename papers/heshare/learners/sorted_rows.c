@@ -1,7 +1,7 @@
 /*
  * sorted_rows.c - a stable radix sort of each feature; see sorted_rows.h.
  */
-#include "trees/sorted_rows.h"
+#include "sorted_rows.h"
 
 #include <errno.h>
 #include <math.h>
