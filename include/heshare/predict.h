@@ -47,11 +47,12 @@ struct hes_train_options {
 					    are measured; NULL: none. Not kept */
 };
 
-/** Errors of an output on samples that were held back. Rows 0: it was not tested. */
-struct hes_test_errors {
+/** Errors of an output on samples that were held back; those in percent are of Table V. Rows 0: it
+ * was not tested. */
+struct hes_accuracy {
 	uint64_t rows;
-	double mae; /* in the output's unit: us, mW */
-	double r2;
+	double mae;           /* mean |y - prediction|, in the output's unit: us, mW */
+	double r2;            /* 1 - residual / total sum of squares; 0 when y does not vary */
 	double abs_error_pct; /* mean |y - prediction| / mean y */
 	double rel_error_pct; /* mean of |y - prediction| / y */
 };
@@ -66,25 +67,21 @@ struct hes_predictor_info {
 	uint32_t n_workloads;
 	char (*workloads)[HES_NAME_MAX]; /* sorted */
 	uint32_t samples_crc;            /* CRC-32 of the samples' values */
-	struct hes_test_errors time, power;
+	struct hes_accuracy time, power;
 };
 
-/** Accuracy on some samples. abs_error and rel_error are those of Table V: fractions, not percent.
- */
-struct hes_accuracy {
-	double abs_error; /* mean |y - yhat| / mean y */
-	double rel_error; /* mean |y - yhat| / y */
-	double mae;       /* mean |y - yhat|, in the output's unit: us, mW */
-	double r2;        /* 1 - residual / total sum of squares; 0 when y does not vary */
-};
-
-/** How often intervals contain the measurements of some samples. For 0 samples all is 0. */
+/** How often intervals contain the measurements of some samples. */
 struct hes_coverage {
-	size_t rows;
 	double stated;                  /* intended coverage */
 	double time, power;             /* part of the measurements inside */
 	double time_width, power_width; /* median of high / prediction - 1 */
 	size_t outside;                 /* samples outside of the training range */
+};
+
+/** Estimates against measurements of some samples. For 0 samples all but cover.stated is 0. */
+struct hes_test {
+	struct hes_accuracy time, power;
+	struct hes_coverage cover;
 };
 
 /**
@@ -138,10 +135,10 @@ int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples 
 			const struct hes_catalogue *c, struct hes_estimate *out,
 			struct hes_err *err);
 
-/** Both errors of both outputs (time, power), of one sample and more, from the estimates of
- * hes_predict_samples(). @return 0; -ENOMEM */
-int hes_estimates_test(const struct hes_samples *s, const struct hes_estimate *said,
-		       struct hes_accuracy *time, struct hes_accuracy *power, struct hes_err *err);
+/** Test the estimates of hes_predict_samples() whose intervals are to have a @coverage. @return 0;
+ * -ENOMEM */
+int hes_estimates_test(const struct hes_samples *s, const struct hes_estimate *predicted,
+		       double coverage, struct hes_test *out, struct hes_err *err);
 
 /**
  * Estimate each of some samples by a predictor that was trained without it and without the other
@@ -155,17 +152,9 @@ int hes_predict_left_out(const struct hes_samples *s, const struct hes_catalogue
 			 const struct hes_train_options *o, size_t folds, struct hes_estimate *out,
 			 struct hes_err *err);
 
-/**
- * Keep the errors on @rows samples that were held back; they go into the model file. Call it before
- * the predictor is shared.
- * @return 0; -EINVAL errors that are not finite
+/** Keep the errors of a test; they go into the model file. Call it before the predictor is shared.
  */
-int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,
-			      const struct hes_accuracy *power, struct hes_err *err);
-
-/** How often the intervals of these estimates contain the measurements. @return 0; -ENOMEM */
-int hes_estimates_cover(const struct hes_samples *s, const struct hes_estimate *said,
-			double coverage, struct hes_coverage *out, struct hes_err *err);
+void hes_predictor_keep_test(struct hes_predictor *p, const struct hes_test *t);
 
 /**
  * Write a model file: versioned, checksummed. @path "-" is standard output. The file is written

@@ -133,17 +133,11 @@ static int train_split(struct job *j, struct hes_err *err)
 	return rc;
 }
 
-static int train_score(const struct job *j, const struct hes_samples *s,
-		       const struct hes_estimate *said, struct train_scores *out,
+static int train_score(const struct job *j, const struct hes_samples *s, struct hes_test *out,
 		       struct hes_err *err)
 {
-	int rc = s->n ? hes_estimates_test(s, said, &out->time, &out->power, err) : 0;
-
-	out->rows = s->n;
-	return rc ? rc
-		  : hes_estimates_cover(s, said,
-					hes_predictor_about(j->r->predictor)->options.coverage,
-					&out->cover, err);
+	return hes_estimates_test(s, j->r->said,
+				  hes_predictor_about(j->r->predictor)->options.coverage, out, err);
 }
 
 /* Seconds of one prediction with co-runners that are known by their sums. */
@@ -196,10 +190,9 @@ static int train_and_test(struct job *j, struct hes_err *err)
 	if (!rc)
 		rc = estimate_unseen(j, err);
 	if (!rc)
-		rc = train_score(j, &j->r->test, j->r->said, &j->r->scores, err);
+		rc = train_score(j, &j->r->test, &j->r->unseen, err);
 	if (!rc && j->r->test.n)
-		rc = hes_predictor_keep_errors(j->r->predictor, j->r->test.n, &j->r->scores.time,
-					       &j->r->scores.power, err);
+		hes_predictor_keep_test(j->r->predictor, &j->r->unseen);
 	for (int i = 0; i < PASSES && j->r->test.n && !rc; i++) {
 		double s = time_prediction(j);
 
@@ -209,8 +202,8 @@ static int train_and_test(struct job *j, struct hes_err *err)
 }
 
 static int leave_one_out(const struct job *j, size_t offset, const char *name,
-			 struct hes_samples *fit, struct hes_samples *test,
-			 struct train_scores *out, struct hes_err *err)
+			 struct hes_samples *fit, struct hes_samples *test, struct hes_test *out,
+			 struct hes_err *err)
 {
 	struct hes_train_options options = options_of(j);
 	struct hes_predictor *p;
@@ -230,7 +223,7 @@ static int leave_one_out(const struct job *j, size_t offset, const char *name,
 		return rc;
 	rc = hes_predict_samples(p, test, &j->r->catalogue, j->r->said, err);
 	if (!rc)
-		rc = train_score(j, test, j->r->said, out, err);
+		rc = train_score(j, test, out, err);
 	hes_predictor_free(p);
 	return rc;
 }
@@ -245,9 +238,9 @@ static int leave_each_out(struct job *j, int kind, struct hes_err *err)
 
 	l->n = kind == TRAIN_WORKLOADS ? about->n_workloads : about->n_types;
 	l->names = kind == TRAIN_WORKLOADS ? about->workloads : about->types;
-	l->scores = calloc(l->n, sizeof(*l->scores));
+	l->tests = calloc(l->n, sizeof(*l->tests));
 	snprintf(what, sizeof(what), "%s left out", left_out_kinds[kind].plural);
-	if (!rc && !l->scores)
+	if (!rc && !l->tests)
 		rc = hes_fail(err, -ENOMEM, "out of memory");
 	if (!rc && l->n < 2)
 		rc = hes_fail(err, -EINVAL, "all samples are of %s; left out, nothing remains",
@@ -256,7 +249,7 @@ static int leave_each_out(struct job *j, int kind, struct hes_err *err)
 		if (j->q->progress)
 			j->q->progress(what, i, l->n);
 		rc = leave_one_out(j, left_out_kinds[kind].offset, l->names[i], &fit, &test,
-				   &l->scores[i], err);
+				   &l->tests[i], err);
 	}
 	if (j->q->progress)
 		j->q->progress(what, l->n, l->n);
@@ -388,7 +381,7 @@ int train_run(const struct train_request *q, struct train_result *out, struct he
 void train_free(struct train_result *r)
 {
 	for (int k = 0; k < TRAIN_LEFT_OUT; k++)
-		free(r->left_out[k].scores);
+		free(r->left_out[k].tests);
 	hes_predictor_free(r->predictor);
 	app_rows_free(&r->prior);
 	free(r->said);

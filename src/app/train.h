@@ -27,20 +27,13 @@ struct train_request {
 	bool left_out, left_out_types; /* also train without each workload, each GPU type */
 };
 
-/** Errors of both outputs on some samples. */
-struct train_scores {
-	struct hes_accuracy time, power;
-	struct hes_coverage cover;
-	size_t rows; /* 0: there were none */
-};
-
 /** What is left out of the samples, one name after the other. */
 enum { TRAIN_WORKLOADS, TRAIN_TYPES, TRAIN_LEFT_OUT };
 
 struct train_left_out {
 	char (*names)[HES_NAME_MAX]; /* the predictor's */
 	uint32_t n;                  /* 0: not requested */
-	struct train_scores *scores;
+	struct hes_test *tests;      /* time.rows 0: there were no samples */
 };
 
 struct train_result {
@@ -50,7 +43,7 @@ struct train_result {
 	struct hes_estimate *said;         /* of test, unseen */
 	struct app_rows prior;             /* modelled samples; none where there are enough */
 	struct hes_predictor *predictor;
-	struct train_scores scores;
+	struct hes_test unseen;
 	double fit_s, row_s; /* row_s: of one prediction */
 	struct train_left_out left_out[TRAIN_LEFT_OUT];
 };

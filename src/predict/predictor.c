@@ -12,7 +12,6 @@
 
 #include "base/clamp.h"
 #include "base/texts.h"
-#include "predict/accuracy.h"
 #include "predict/baseline/calibrate.h"
 #include "predict/folds.h"
 
@@ -379,43 +378,8 @@ int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples 
 	return 0;
 }
 
-int hes_estimates_test(const struct hes_samples *s, const struct hes_estimate *said,
-		       struct hes_accuracy *time, struct hes_accuracy *power, struct hes_err *err)
+void hes_predictor_keep_test(struct hes_predictor *p, const struct hes_test *t)
 {
-	double *v = malloc(2 * PREDICTOR_OUTPUTS * s->n * sizeof(*v));
-	size_t n = s->n;
-
-	if (!v)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
-	for (size_t i = 0; i < n; i++) {
-		v[i] = s->v[i].iteration_us;
-		v[n + i] = said[i].iteration_us;
-		v[2 * n + i] = s->v[i].power_mw;
-		v[3 * n + i] = said[i].power_mw;
-	}
-	*time = accuracy_measure(v, v + n, 1, n);
-	*power = accuracy_measure(v + 2 * n, v + 3 * n, 1, n);
-	free(v);
-	return 0;
-}
-
-static int keep_errors(struct hes_test_errors *to, size_t rows, const struct hes_accuracy *a,
-		       struct hes_err *err)
-{
-	const struct hes_test_errors e = { rows, a->mae, a->r2, 100 * a->abs_error,
-					   100 * a->rel_error };
-
-	if (!isfinite(e.mae) || !isfinite(e.r2) || !isfinite(e.abs_error_pct) ||
-	    !isfinite(e.rel_error_pct) || e.mae < 0 || e.r2 > 1)
-		return hes_fail(err, -EINVAL, "errors are not finite, below 0, or r2 is above 1");
-	*to = e;
-	return 0;
-}
-
-int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,
-			      const struct hes_accuracy *power, struct hes_err *err)
-{
-	int rc = keep_errors(&p->about.time, rows, time, err);
-
-	return rc ? rc : keep_errors(&p->about.power, rows, power, err);
+	p->about.time = t->time;
+	p->about.power = t->power;
 }

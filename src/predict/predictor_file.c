@@ -26,7 +26,7 @@ static void names_io(struct model_io *io, char (**names)[HES_NAME_MAX], uint32_t
 	}
 }
 
-static void errors_io(struct model_io *io, struct hes_test_errors *e)
+static void errors_io(struct model_io *io, struct hes_accuracy *e)
 {
 	model_io_u64(io, &e->rows, 8);
 	model_io_f64(io, &e->mae, 0, HUGE_NUMBER);

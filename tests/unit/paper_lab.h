@@ -70,12 +70,12 @@ static inline struct hes_coverage coverage_of(const struct hes_predictor *p,
 					      const struct hes_samples *s)
 {
 	struct hes_estimate *said = estimates(p, s);
-	struct hes_coverage c = { 0 };
+	struct hes_test t;
 
-	if (hes_estimates_cover(s, said, hes_predictor_about(p)->options.coverage, &c, NULL))
+	if (hes_estimates_test(s, said, hes_predictor_about(p)->options.coverage, &t, NULL))
 		fail_msg("%zu samples", s->n);
 	free(said);
-	return c;
+	return t.cover;
 }
 
 #endif

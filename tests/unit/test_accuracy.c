@@ -16,9 +16,9 @@ TEST(errors_are_computed_as_in_the_paper)
 		     p[] = { 2, -7, 2, -7, 3, -7 }; /* of two outputs the first */
 	struct hes_accuracy a = accuracy_measure(y, p, 2, 3);
 
-	near(a.mae, 1);             /* (1 + 0 + 2) / 3 */
-	near(a.abs_error, 3.0 / 8); /* 1 over the mean, 8 / 3 */
-	near(a.rel_error, (1 + 0 + 2.0 / 5) / 3);
+	near(a.mae, 1);                   /* (1 + 0 + 2) / 3 */
+	near(a.abs_error_pct, 300.0 / 8); /* 1 over the mean, 8 / 3 */
+	near(a.rel_error_pct, 100 * (1 + 0 + 2.0 / 5) / 3);
 	near(a.r2, 1 - 5.0 / (78.0 / 9)); /* squares about 8 / 3: (25 + 4 + 49) / 9 */
 }
 
@@ -34,9 +34,9 @@ TEST(below_0_the_distance_counts_and_at_0_there_is_no_relative_error)
 	const double y[] = { -2, -4 }, p[] = { -1, -4 }, zero[] = { 0, 1 };
 	struct hes_accuracy a = accuracy_measure(y, p, 1, 2);
 
-	near(a.abs_error, 1.0 / 6);
-	near(a.rel_error, 0.25);
-	assert_true(accuracy_measure(zero, p, 1, 2).rel_error == INFINITY);
+	near(a.abs_error_pct, 100.0 / 6);
+	near(a.rel_error_pct, 25);
+	assert_true(accuracy_measure(zero, p, 1, 2).rel_error_pct == INFINITY);
 	near(accuracy_measure(zero, p, 1, 2).mae, 3);
 }
 

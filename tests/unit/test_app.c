@@ -122,8 +122,8 @@ TEST(what_was_drawn_is_trained_on_and_predicted_from)
 	assert_int_equal(drawn.samples, 200);
 	succeed(train_run(&train, &r, &err), &err);
 	assert_int_equal(r.fit.n, 150);
-	assert_int_equal(r.scores.rows, 50);
-	assert_true(r.scores.time.rel_error > 0 && r.scores.time.rel_error < 0.2);
+	assert_int_equal(r.unseen.time.rows, 50);
+	assert_true(r.unseen.time.rel_error_pct > 0 && r.unseen.time.rel_error_pct < 20);
 	assert_true(r.left_out[TRAIN_WORKLOADS].n > 10 && !r.left_out[TRAIN_TYPES].n);
 	train_free(&r);
 	succeed(predict_query(&ask, &p, &err), &err);

@@ -313,9 +313,9 @@ static int write_predictions(const struct job *j, struct hes_err *err)
 }
 
 /* JSON has no number for an error relative to 0. */
-static json_t *percent(double part)
+static json_t *percent(double pct)
 {
-	return isfinite(part) ? json_real(100 * part) : json_null();
+	return isfinite(pct) ? json_real(pct) : json_null();
 }
 
 static void print(const struct job *j)
@@ -329,8 +329,8 @@ static void print(const struct job *j)
 
 		json_object_set_new(targets, j->targets.v[k],
 				    json_pack("{s:f, s:f, s:o, s:o}", "mae", e.mae, "r2", e.r2,
-					      "abs_error_pct", percent(e.abs_error),
-					      "rel_error_pct", percent(e.rel_error)));
+					      "abs_error_pct", percent(e.abs_error_pct),
+					      "rel_error_pct", percent(e.rel_error_pct)));
 	}
 	doc = json_pack("{s:s, s:I, s:{s:I, s:I}, s:I, s:I, s:f, s:f, s:f, s:o}", "model",
 			j->o->model, "trees", (json_int_t)j->r.setting.o.trees, "rows", "fit",

@@ -156,7 +156,7 @@ static int print_prediction(const struct predict_query *q, bool json)
 
 /* --- without a workload: what is in the file of a predictor --- */
 
-static json_t *errors_json(const struct hes_test_errors *e)
+static json_t *errors_json(const struct hes_accuracy *e)
 {
 	if (!e->rows)
 		return json_null();
@@ -165,12 +165,12 @@ static json_t *errors_json(const struct hes_test_errors *e)
 			 e->rel_error_pct);
 }
 
-static json_t *output_json(const char *name, const char *unit, const struct hes_test_errors *e)
+static json_t *output_json(const char *name, const char *unit, const struct hes_accuracy *e)
 {
 	return json_pack("{s:s, s:s, s:o}", "name", name, "unit", unit, "errors", errors_json(e));
 }
 
-static void print_errors(const char *name, const char *unit, const struct hes_test_errors *e)
+static void print_errors(const char *name, const char *unit, const struct hes_accuracy *e)
 {
 	fputs("  ", stdout);
 	hes_visible_put(stdout, 0, name);

@@ -2,6 +2,7 @@
  * cmd_train.c - `heshare train`: its options, and the errors on unseen samples, as text and as
  * JSON. src/app/train.c trains the predictor.
  */
+#include <inttypes.h>
 #include <omp.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -70,10 +71,10 @@ static const struct {
 static json_t *accuracy_json(const struct hes_accuracy *a, const char *unit)
 {
 	return json_pack("{s:f, s:s, s:f, s:f, s:f}", "mae", a->mae, "unit", unit, "r2", a->r2,
-			 "abs_error_pct", 100 * a->abs_error, "rel_error_pct", 100 * a->rel_error);
+			 "abs_error_pct", a->abs_error_pct, "rel_error_pct", a->rel_error_pct);
 }
 
-static json_t *targets_json(const struct train_scores *s)
+static json_t *targets_json(const struct hes_test *s)
 {
 	return json_pack("{s:o, s:o}", "time", accuracy_json(&s->time, "us"), "power",
 			 accuracy_json(&s->power, "mW"));
@@ -92,12 +93,12 @@ static json_t *left_out_json(const struct train_left_out *l, const char *noun)
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < l->n; i++)
-		if (l->scores[i].rows)
+		if (l->tests[i].time.rows)
 			json_array_append_new(
 				list, json_pack("{s:s, s:I, s:o, s:o}", noun, l->names[i], "rows",
-						(json_int_t)l->scores[i].rows, "outputs",
-						targets_json(&l->scores[i]), "coverage",
-						coverage_json(&l->scores[i].cover)));
+						(json_int_t)l->tests[i].time.rows, "outputs",
+						targets_json(&l->tests[i]), "coverage",
+						coverage_json(&l->tests[i].cover)));
 	return list;
 }
 
@@ -118,8 +119,8 @@ static int print_json(const struct train_opts *o, const struct train_result *r)
 		r->fit_s, "noise_floor_pct", floor_pct(o));
 
 	if (doc && r->test.n) {
-		json_object_set_new(doc, "outputs", targets_json(&r->scores));
-		json_object_set_new(doc, "coverage", coverage_json(&r->scores.cover));
+		json_object_set_new(doc, "outputs", targets_json(&r->unseen));
+		json_object_set_new(doc, "coverage", coverage_json(&r->unseen.cover));
 		json_object_set_new(doc, "predict",
 				    json_pack("{s:f, s:f}", "one_row_us", r->row_s * 1e6,
 					      "rows_per_s", 1 / r->row_s));
@@ -152,13 +153,13 @@ static void scores_row(struct table *t, const char *name, const char *rows, cons
 	TABLE_ROW(t, row);
 }
 
-static void scored_row(struct table *t, const char *name, const struct train_scores *s)
+static void scored_row(struct table *t, const char *name, const struct hes_test *s)
 {
-	const double error[] = { 100 * s->time.abs_error, 100 * s->time.rel_error,
-				 100 * s->power.abs_error, 100 * s->power.rel_error };
+	const double error[] = { s->time.abs_error_pct, s->time.rel_error_pct,
+				 s->power.abs_error_pct, s->power.rel_error_pct };
 	char rows[24];
 
-	snprintf(rows, sizeof(rows), "%zu", s->rows);
+	snprintf(rows, sizeof(rows), "%" PRIu64, s->time.rows);
 	scores_row(t, name, rows, error, &s->cover);
 }
 
@@ -182,17 +183,17 @@ static int print_text(const struct train_opts *o, const struct train_result *r)
 	if (!r->test.n && !o->q.left_out && !o->q.left_out_types)
 		return 0;
 	if (r->test.n)
-		scored_row(&t, "on unseen samples", &r->scores);
+		scored_row(&t, "on unseen samples", &r->unseen);
 	scores_row(&t, "the paper, Table V", "250", (double[]){ 3.10, 3.91, 3.10, 3.91 }, NULL);
 	scores_row(&t, "noise floor", "", (double[]){ floor, floor, floor, floor }, NULL);
 	for (int k = 0; k < TRAIN_LEFT_OUT; k++)
 		for (uint32_t i = 0; i < r->left_out[k].n; i++) {
 			char name[HES_NAME_MAX + 10];
 
-			if (!r->left_out[k].scores[i].rows)
+			if (!r->left_out[k].tests[i].time.rows)
 				continue;
 			snprintf(name, sizeof(name), "without %s", r->left_out[k].names[i]);
-			scored_row(&t, name, &r->left_out[k].scores[i]);
+			scored_row(&t, name, &r->left_out[k].tests[i]);
 		}
 	printf("\nIntervals are to hold %.0f %%; +- is their half width.\n",
 	       100 * about->options.coverage);
