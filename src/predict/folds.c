@@ -16,33 +16,24 @@
 
 #define ROWS         4000 /* to fit on or to predict; of more, every k-th */
 #define RANDOM_FOLDS 4    /* folds of random samples */
-#define BY_NAME                                                                                   \
-	4 /* folds by workload and by type at most: a fold leaves out several when there are more \
-	   */
-#define BY_PAIR                                                                                  \
-	3 /* one in so many pairs of workload and type; each type and workload stays with others \
-	   */
-#define CO_RUNNER_FOLDS 4 /* folds that leave one workload out, as a task and as a co-runner */
-#define FOLDS           (RANDOM_FOLDS + 2 * BY_NAME + 1 + CO_RUNNER_FOLDS + 2)
-#define MIN_FIT         10   /* samples to fit on at least */
-#define END_PART        0.1  /* part of the samples at an end of a setting, at least */
-#define END_MOST        0.4  /* ... and at most */
-#define MOST_RATE       0.25 /* that is doubled to save time */
-#define LOT_STREAM      0x666f6c6473u
+/* folds by workload and by type at most: a fold leaves out several when there are more */
+#define BY_NAME      4
+#define FOLDS        (RANDOM_FOLDS + 2 * BY_NAME)
+#define MIN_FIT      10   /* samples to fit on at least */
+#define MOST_RATE    0.25 /* that is doubled to save time */
+#define FOLDS_STREAM 0x666f6c6473u
 
-enum fold_kind { RANDOM, WORKLOAD, TYPE, PAIR, CO_RUNNER, LOW_END, HIGH_END };
+/* What decides which fold a sample is in: its place in a shuffle, and the index of its workload and
+ * its type among the sorted names. */
+enum fold_kind { RANDOM, WORKLOAD, TYPE, KINDS };
+
+struct tag {
+	uint32_t of[KINDS];
+};
 
 struct fold {
 	enum fold_kind kind;
 	uint32_t group, groups;
-	const char *name; /* of a stranger */
-};
-
-/* What decides the folds of a sample. */
-struct tag {
-	uint32_t random, workload,
-		type;   /* index of its workload and its type among the sorted names */
-	bool low, high; /* at an end of one of its settings */
 };
 
 struct folding {
@@ -53,32 +44,9 @@ struct folding {
 	struct boosting_options o;
 };
 
-static bool is_co_runner(const struct observation *o, const char *workload)
+static bool left_out(const struct tag *t, const struct fold *f)
 {
-	for (size_t i = 0; i < o->n_named; i++)
-		if (strcmp(o->named[i].solo.workload, workload) == 0)
-			return true;
-	return false;
-}
-
-static bool left_out(const struct tag *t, const struct observation *o, const struct fold *f)
-{
-	switch (f->kind) {
-	case RANDOM:
-		return t->random % f->groups == f->group;
-	case WORKLOAD:
-		return t->workload % f->groups == f->group;
-	case TYPE:
-		return t->type % f->groups == f->group;
-	case PAIR:
-		return (t->workload + t->type) % f->groups == f->group;
-	case CO_RUNNER:
-		return strcmp(o->query.task->workload, f->name) == 0 || is_co_runner(o, f->name);
-	case LOW_END:
-		return t->low;
-	default:
-		return t->high;
-	}
+	return t->of[f->kind] % f->groups == f->group;
 }
 
 struct named {
@@ -96,7 +64,8 @@ static int by_name(const void *a, const void *b)
 
 /* Number names in sorted order, so that similar names fall into different groups. @return the
  * number of names */
-static uint32_t number_names(struct folding *w, struct named *room, size_t name, size_t number)
+static uint32_t number_names(struct folding *w, struct named *room, size_t name,
+			     enum fold_kind kind)
 {
 	uint32_t names = 0;
 
@@ -105,7 +74,7 @@ static uint32_t number_names(struct folding *w, struct named *room, size_t name,
 	qsort(room, w->n, sizeof(*room), by_name);
 	for (size_t i = 0; i < w->n; i++) {
 		names += i > 0 && strcmp(room[i].name, room[i - 1].name) != 0;
-		*(uint32_t *)(void *)((char *)&w->tags[room[i].at] + number) = names;
+		w->tags[room[i].at].of[kind] = names;
 	}
 	return names + 1;
 }
@@ -116,61 +85,10 @@ static void shuffle_samples(struct folding *w, uint32_t *order)
 
 	for (uint32_t i = 0; i < w->n; i++)
 		order[i] = i;
-	hes_rng_seed(&rng, w->o.seed ^ LOT_STREAM);
+	hes_rng_seed(&rng, w->o.seed ^ FOLDS_STREAM);
 	hes_rng_shuffle(&rng, order, w->n);
 	for (uint32_t i = 0; i < w->n; i++)
-		w->tags[order[i]].random = i;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double axis_value(const struct observation *o, size_t axis)
-{
-	const struct query *q = &o->query;
-	const double at[] = {
-		(double)q->setting->clock_mhz / q->gpu->clock_max_mhz,
-		q->setting->sm_pct,
-		q->task->batch_size,
-		q->co_runners->jobs,
-	};
-
-	return at[axis];
-}
-
-#define END_AXES 4 /* the last, co-runners, has only a high end: a job alone is the common case */
-
-/* The value up to which END_PART of sorted values lie; *part: how many do. */
-static double low_end(const double *sorted, size_t n, double *part)
-{
-	double end = sorted[(size_t)((double)n * END_PART)];
-	size_t count = 0;
-
-	while (count < n && sorted[count] <= end)
-		count++;
-	*part = (double)count / (double)n;
-	return end;
-}
-
-/* A setting with few values may have too many samples at an end to leave them out. */
-static void mark_ends(struct folding *w, double *room, size_t axis, bool high)
-{
-	double sign = high ? -1 : 1, part, end;
-
-	for (size_t i = 0; i < w->n; i++)
-		room[i] = sign * axis_value(&w->v[i], axis);
-	qsort(room, w->n, sizeof(*room), by_value);
-	end = low_end(room, w->n, &part);
-	for (size_t i = 0; i < w->n && part <= END_MOST; i++) {
-		bool at_end = sign * axis_value(&w->v[i], axis) <= end;
-
-		w->tags[i].high |= high && at_end;
-		w->tags[i].low |= !high && at_end;
-	}
+		w->tags[order[i]].of[RANDOM] = i;
 }
 
 /* One fold per name, BY_NAME at most; none when there is only one name. */
@@ -183,60 +101,24 @@ static int add_folds(struct fold *to, enum fold_kind kind, uint32_t names)
 	return groups > 1 ? (int)groups : 0;
 }
 
-/* Workloads that samples name as co-runners; of many, some that are far apart in sorted order. */
-static int add_co_runner_folds(const struct folding *w, struct fold *to, uint32_t workloads)
-{
-	uint32_t most = workloads < CO_RUNNER_FOLDS ? workloads : CO_RUNNER_FOLDS;
-	int n = 0;
-
-	for (uint32_t k = 0; k < most && workloads > 1; k++) {
-		const char *name = NULL;
-		bool co_runners = false;
-
-		for (size_t i = 0; i < w->n && !name; i++)
-			if (w->tags[i].workload == k * workloads / most)
-				name = w->v[i].query.task->workload;
-		for (size_t i = 0; i < w->n && !co_runners; i++)
-			co_runners = is_co_runner(&w->v[i], name);
-		if (co_runners)
-			to[n++] = (struct fold){ .kind = CO_RUNNER, .name = name };
-	}
-	return n;
-}
-
 /* @return the number of folds; -ENOMEM */
 static int lay_out(struct folding *w, struct fold *folds)
 {
 	struct named *names = calloc(w->n, sizeof(*names));
-	double *values = calloc(w->n, sizeof(*values));
-	uint32_t *order = calloc(w->n, sizeof(*order)), workloads, types;
+	uint32_t *order = calloc(w->n, sizeof(*order));
 	int n = -ENOMEM;
 
-	if (names && values && order) {
-		n = 0;
+	if (names && order) {
 		shuffle_samples(w, order);
-		workloads = number_names(w, names, offsetof(struct hes_profile, workload),
-					 offsetof(struct tag, workload));
-		types = number_names(w, names, offsetof(struct hes_profile, gpu_type),
-				     offsetof(struct tag, type));
-		for (size_t axis = 0; axis < END_AXES; axis++) {
-			mark_ends(w, values, axis, true);
-			if (axis + 1 < END_AXES)
-				mark_ends(w, values, axis, false);
-		}
-		for (uint32_t i = 0; i < RANDOM_FOLDS; i++)
-			folds[n++] =
-				(struct fold){ .kind = RANDOM, .group = i, .groups = RANDOM_FOLDS };
-		n += add_folds(folds + n, WORKLOAD, workloads);
-		n += add_folds(folds + n, TYPE, types);
-		if (types > 1 && workloads > 1)
-			folds[n++] = (struct fold){ .kind = PAIR, .groups = BY_PAIR };
-		n += add_co_runner_folds(w, folds + n, workloads);
-		folds[n++] = (struct fold){ .kind = LOW_END };
-		folds[n++] = (struct fold){ .kind = HIGH_END };
+		n = add_folds(folds, RANDOM, RANDOM_FOLDS);
+		n += add_folds(
+			folds + n, WORKLOAD,
+			number_names(w, names, offsetof(struct hes_profile, workload), WORKLOAD));
+		n += add_folds(
+			folds + n, TYPE,
+			number_names(w, names, offsetof(struct hes_profile, gpu_type), TYPE));
 	}
 	free(names);
-	free(values);
 	free(order);
 	return n;
 }
@@ -268,7 +150,7 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 	if (!h->seen || !h->without)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", w->n);
 	for (size_t i = 0; i < w->n; i++) {
-		h->without[i] = left_out(&w->tags[i], &w->v[i], f);
+		h->without[i] = left_out(&w->tags[i], f);
 		if (!h->without[i] && i % w->every == 0)
 			h->seen[h->n_seen++] = w->v[i];
 	}
@@ -286,7 +168,6 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 	return predictor_fit_residual(&h->p, h->seen, h->n_seen, &w->o, err);
 }
 
-/* For an unseen co-runner, the tasks that ran with it are scored. */
 static void score(const struct folding *w, const struct half *h, const struct fold *f,
 		  struct fold_scores *out)
 {
@@ -296,8 +177,7 @@ static void score(const struct folding *w, const struct half *h, const struct fo
 		double predicted[PREDICTOR_OUTPUTS];
 		struct query q;
 
-		if (!h->without[i] ||
-		    (f->kind == CO_RUNNER && !strcmp(o.query.task->workload, f->name)))
+		if (!h->without[i])
 			continue;
 		observation_relink(&o);
 		predictor_set_load(&h->p, &o);

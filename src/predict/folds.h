@@ -1,6 +1,6 @@
 /*
  * folds.h - cross-validation: predict samples that were left out. Folds leave out random samples, a
- * workload, a GPU type, workloads on types, or the ends of the settings.
+ * workload or a GPU type.
  */
 #ifndef HES_PREDICT_FOLDS_H
 #define HES_PREDICT_FOLDS_H

@@ -20,13 +20,14 @@
 #define ALL        UINT32_MAX /* groups */
 #define MAX_TYPES  4
 #define MIN_SCORES 10 /* scores of a kind; with fewer, the prior is used */
-/* Priors of errors outside of the training range: half-widths per unit of distance. */
-#define PRIOR_SETTING   0.5
-#define PRIOR_CROWD     0.5
-#define PRIOR_TASK      1.0
-#define PRIOR_TYPE      0.1
-#define PRIOR_PAIR      0.1 /* whatever the distance */
-#define PRIOR_CO_RUNNER 0.03
+/* Half-widths per unit of distance outside of the training range: what modelled samples show, and
+ * more. Those of workloads and GPU types are learnt where samples are many. */
+#define OF_SETTING   0.1
+#define OF_CROWD     0.1
+#define OF_PAIR      0.1 /* whatever the distance */
+#define OF_CO_RUNNER 0.03
+#define PRIOR_TASK   1.0
+#define PRIOR_TYPE   0.1
 /* Offsets that make small distances count, in the unit of each. */
 #define NEAR_SETTING 0.25
 #define NEAR_TASK    0.05
@@ -34,7 +35,7 @@
 #define NEAR_TYPE    5    /* a type that is near differs, too */
 #define NEAR_STRANGE 0.25
 
-enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, PAIR, CO_RUNNER, MIXED };
+enum kind { WITHIN, TASK, TYPE, OTHER };
 
 static enum kind kind_of(const struct range_distance *d)
 {
@@ -42,18 +43,7 @@ static enum kind kind_of(const struct range_distance *d)
 		return WITHIN;
 	if (d->outside == HES_OUTSIDE_TYPE)
 		return TYPE;
-	if (d->outside == HES_OUTSIDE_WORKLOAD)
-		return TASK;
-	if (d->outside == HES_OUTSIDE_CO_RUN)
-		return CROWD;
-	if (d->outside == HES_OUTSIDE_PAIR)
-		return PAIR;
-	if (d->outside == HES_OUTSIDE_CO_RUNNER)
-		return CO_RUNNER;
-	return d->outside & ~(uint32_t)(HES_OUTSIDE_BATCH_SIZE | HES_OUTSIDE_SHARE |
-					HES_OUTSIDE_CLOCK)
-		       ? MIXED
-		       : SETTING;
+	return d->outside == HES_OUTSIDE_WORKLOAD ? TASK : OTHER;
 }
 
 static size_t crowd_of(uint32_t co_runners)
@@ -141,25 +131,16 @@ static void learn_within(const struct interval_score *v, size_t n, int output, d
 		out->within[k] = fmin(fmax(q * level[k], LEAST), MOST);
 }
 
-/* A distance plus its offset; 0 for distance 0. */
-static double reach(const struct range_distance *d, enum kind kind, int output)
+/* Distances to an unseen task and type, plus their offsets; 0: it was sampled. */
+static double task_reach(const struct range_distance *d, int output)
 {
-	switch (kind) {
-	case SETTING:
-		return d->setting > 0 ? d->setting + NEAR_SETTING : 0;
-	case CROWD:
-		return d->crowd > 0 ? d->crowd + NEAR_SETTING : 0;
-	case TASK:
-		return d->outside & HES_OUTSIDE_WORKLOAD
-			       ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task
-			       : 0;
-	case PAIR:
-		return d->outside & HES_OUTSIDE_PAIR ? 1 : 0;
-	case CO_RUNNER:
-		return d->co_runner > 0 ? d->co_runner + NEAR_STRANGE : 0;
-	default:
-		return d->outside & HES_OUTSIDE_TYPE ? d->type + NEAR_TYPE : 0;
-	}
+	return d->outside & HES_OUTSIDE_WORKLOAD ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task
+						 : 0;
+}
+
+static double type_reach(const struct range_distance *d)
+{
+	return d->outside & HES_OUTSIDE_TYPE ? d->type + NEAR_TYPE : 0;
 }
 
 /* The extra error per unit of distance, of a kind outside of the training range and a group, or all
@@ -175,9 +156,12 @@ static double extra_error(const struct interval_score *v, size_t n, int output, 
 		double within = w->within[crowd_of(v[i].co_runners)], off = v[i].off[output];
 
 		if (kind_of(&v[i].distance) == kind && (group == ALL || v[i].group == group))
-			room[many++] = (struct error){ sqrt(fmax(off * off - within * within, 0)) /
-							       reach(&v[i].distance, kind, output),
-						       weight_of(&v[i], modelled) };
+			room[many++] = (struct error){
+				sqrt(fmax(off * off - within * within, 0)) /
+					(kind == TASK ? task_reach(&v[i].distance, output)
+						      : type_reach(&v[i].distance)),
+				weight_of(&v[i], modelled)
+			};
 	}
 	return many < MIN_SCORES ? 0 : fmax(quantile(room, many, coverage), LEAST_BEYOND);
 }
@@ -212,13 +196,8 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 		struct interval_width *w = &made.of[o];
 
 		learn_within(v, n, o, coverage, room, w);
-		w->setting = learn_outside(v, n, o, coverage, room, w, SETTING, PRIOR_SETTING);
-		w->crowd = learn_outside(v, n, o, coverage, room, w, CROWD, PRIOR_CROWD);
 		w->task = learn_outside(v, n, o, coverage, room, w, TASK, PRIOR_TASK);
 		w->type = learn_outside(v, n, o, coverage, room, w, TYPE, PRIOR_TYPE);
-		w->pair = learn_outside(v, n, o, coverage, room, w, PAIR, PRIOR_PAIR);
-		w->co_runner =
-			learn_outside(v, n, o, coverage, room, w, CO_RUNNER, PRIOR_CO_RUNNER);
 	}
 	settle(&made);
 	free(room);
@@ -235,10 +214,10 @@ static double errors_that_hold(double coverage)
 	return (pow(p, 0.135) - pow(1 - p, 0.135)) / 0.1975;
 }
 
-/* The root of the sum of squares; hypot() would need a new C library. */
-static double widen(double half, double more)
+/* A distance plus @near, which makes a small one count, times a half-width; squared. */
+static double square_of(double half, double distance, double near)
 {
-	return more > 0 ? sqrt(half * half + more * more) : half;
+	return distance > 0 ? half * half * (distance + near) * (distance + near) : 0;
 }
 
 struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d,
@@ -246,22 +225,22 @@ struct interval_bound interval_bound(const struct interval *i, const struct rang
 {
 	size_t crowd = crowd_of(co_runners);
 	struct interval_bound b = { { i->of[0].factor[crowd], i->of[1].factor[crowd] }, 1 };
+	const double by_time = errors_that_hold(i->coverage) * d->time_se,
+		     fixed = square_of(OF_SETTING, d->setting, NEAR_SETTING) +
+			     square_of(OF_CROWD, d->crowd, NEAR_SETTING) +
+			     square_of(OF_CO_RUNNER, d->co_runner, NEAR_STRANGE) +
+			     (d->outside & HES_OUTSIDE_PAIR ? OF_PAIR * OF_PAIR : 0);
 
 	for (int o = 0; o < INTERVAL_OUTPUTS && (d->outside || d->time_se > 0); o++) {
 		const struct interval_width *w = &i->of[o];
-		double setting = w->setting * reach(d, SETTING, o),
-		       task = w->task * reach(d, TASK, o);
-		double more = w->crowd * reach(d, CROWD, o), type = w->type * reach(d, TYPE, o);
-		double pair = w->pair * reach(d, PAIR, o),
-		       co_runner = w->co_runner * reach(d, CO_RUNNER, o);
-		double within = w->within[crowd], half;
+		const double within = w->within[crowd], task = w->task * task_reach(d, o),
+			     type = w->type * type_reach(d);
+		double half =
+			fmin(sqrt(within * within + fixed + task * task + type * type), 2 * MOST);
 
-		half = fmin(sqrt(within * within + setting * setting + more * more + task * task +
-				 type * type + pair * pair + co_runner * co_runner),
-			    2 * MOST);
 		b.widening = fmax(b.widening, half / within);
-		if (o == 0)
-			half = widen(half, errors_that_hold(i->coverage) * d->time_se);
+		if (o == 0 && by_time > 0)
+			half = sqrt(half * half + by_time * by_time);
 		b.factor[o] = exp(half);
 	}
 	return b;
@@ -273,13 +252,10 @@ void interval_io(struct model_io *io, struct interval *i)
 	model_io_f64(io, &i->coverage, 0.01, 0.9999);
 	for (int o = 0; o < INTERVAL_OUTPUTS; o++) {
 		struct interval_width *w = &i->of[o];
-		double *const beyond[] = { &w->setting, &w->crowd, &w->task,
-					   &w->type,    &w->pair,  &w->co_runner };
-
 		for (size_t k = 0; k < INTERVAL_CROWDS; k++)
 			model_io_f64(io, &w->within[k], LEAST, MOST);
-		for (size_t k = 0; k < sizeof(beyond) / sizeof(beyond[0]); k++)
-			model_io_f64(io, beyond[k], 0, MOST);
+		model_io_f64(io, &w->task, 0, MOST);
+		model_io_f64(io, &w->type, 0, MOST);
 	}
 	settle(i);
 }

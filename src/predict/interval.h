@@ -4,8 +4,8 @@
  *
  * Inside of the training range the half-width depends on the number of co-runners. Outside it grows
  * with the distance (range.h). Unseen settings, numbers of co-runners, workloads, types, pairs of
- * both and co-runners each have an error of their own; the errors add as the root of the sum of
- * squares.
+ * both and co-runners each have an error of their own, which add as the root of the sum of squares.
+ * Those of workloads and types are learnt.
  */
 #ifndef HES_PREDICT_INTERVAL_H
 #define HES_PREDICT_INTERVAL_H
@@ -19,8 +19,7 @@
 struct interval_width {
 	double within[INTERVAL_CROWDS];
 	double factor[INTERVAL_CROWDS]; /* exp(within) */
-	double setting, crowd, task, type, pair,
-		co_runner; /* for each unit of distance and its offset: interval.c */
+	double task, type;              /* for each unit of distance and its offset: interval.c */
 };
 
 struct interval {

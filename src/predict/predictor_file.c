@@ -1,7 +1,7 @@
 /*
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
- * "heshare predictor 7" and one body (model_io.h): provenance, the baseline's constants, the
+ * "heshare predictor 8" and one body (model_io.h): provenance, the baseline's constants, the
  * weights of the trees, the training range, the intervals, the trees.
  */
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "predict/predictor.h"
 
 #define NOUN        "predictor"
-#define VERSION     7 /* rises with any change of features[], too */
+#define VERSION     8 /* rises with any change of features[], too */
 #define HUGE_NUMBER 1e100
 
 static void names_io(struct model_io *io, char (**names)[HES_NAME_MAX], uint32_t *n)

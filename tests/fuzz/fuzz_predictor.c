@@ -60,5 +60,5 @@ static int load(const char *path, struct hes_err *err)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	return fuzz_body(data, len, "heshare predictor 7\n", load);
+	return fuzz_body(data, len, "heshare predictor 8\n", load);
 }

@@ -507,12 +507,12 @@ TEST(a_file_of_another_version_says_so)
 	size_t n;
 	char *v = saved(&n);
 
-	v[18] = '8';
+	v[18] = '9';
 	spit(v, n);
-	refuse("version 8 of predictor files, this program reads 7; a newer heshare wrote it");
-	v[18] = '6';
+	refuse("version 9 of predictor files, this program reads 8; a newer heshare wrote it");
+	v[18] = '7';
 	spit(v, n);
-	refuse("version 6 of predictor files, this program reads 7; train it again");
+	refuse("version 7 of predictor files, this program reads 8; train it again");
 	free(v);
 }
 
