@@ -4,8 +4,7 @@
  * Entries of varying length lie in one growing array of 8-byte units and are found by a hash map.
  * An entry holds the power that its set has as co-runners and, after the first query, the rates of
  * the set. Entries move when the array grows: no pointer to an entry is kept over a prediction.
- * What the predictor computes once for a member, whatever its co-runners, is kept as well, for a
- * limited number of members.
+ * What the predictor computes once for a member, whatever its co-runners, is kept as well.
  */
 #include "plan/rates.h"
 
@@ -18,7 +17,7 @@
 
 #define LIMIT_MHZ  8     /* to which the clock of a lowered power limit is found */
 #define ALONE      16384 /* members alone in the quick table */
-#define PREPARED   16384 /* jobs and members that are prepared: 7 MiB */
+#define PREPARED   16384 /* members that are prepared, at most */
 #define MOST_BYTES ((size_t)256 << 20)
 
 /* What is used of a prediction. */
@@ -57,11 +56,10 @@ struct alone {
 	struct hes_alone is;
 };
 
-/* A kind on a type or, with share and clock, a member: one of the pointers is set. */
+/* What the predictor computes once for a member. */
 struct prepared {
-	uint64_t key;
-	struct hes_prepared_job *job;
-	struct hes_prepared *member;
+	uint64_t key; /* 0: none */
+	struct hes_prepared is;
 };
 
 struct hes_rates {
@@ -69,10 +67,8 @@ struct hes_rates {
 	const struct hes_gpu_type *const *types;
 	const struct hes_profile *solo;
 	size_t n_kinds;
-	struct prepared *prepared; /* [PREPARED] */
-	struct hes_hash_map prepared_map;
-	size_t n_prepared;
-	struct hes_hash_map map; /* of a set: the first unit of its entry */
+	struct prepared *prepared; /* [PREPARED], by hash: the last one of those with the same */
+	struct hes_hash_map map;   /* of a set: the first unit of its entry */
 	uint64_t *units;
 	size_t used, room, most; /* units */
 	uint64_t queries;
@@ -82,7 +78,6 @@ struct hes_rates {
 /* A set, and what the predictor has computed for each member. */
 struct co_runners {
 	struct hes_set set;
-	bool known; /* of[] is valid */
 	const struct hes_prepared *of[HES_MAX_SHARING];
 };
 
@@ -106,23 +101,10 @@ struct hes_rates *hes_rates_new(const struct hes_predictor *p,
 	return NULL;
 }
 
-/* Members go before the jobs they are of. */
-static void forget_prepared(struct hes_rates *r)
-{
-	for (size_t i = 0; i < r->n_prepared; i++)
-		hes_prepared_free(r->prepared[i].member);
-	for (size_t i = 0; i < r->n_prepared; i++)
-		hes_prepared_job_free(r->prepared[i].job);
-	hes_hash_map_clear(&r->prepared_map);
-	r->n_prepared = 0;
-}
-
 void hes_rates_free(struct hes_rates *r)
 {
 	if (!r)
 		return;
-	forget_prepared(r);
-	hes_hash_map_finish(&r->prepared_map);
 	free(r->prepared);
 	hes_hash_map_finish(&r->map);
 	free(r->units);
@@ -159,66 +141,26 @@ static uint64_t key_of(uint32_t type, uint32_t clock_mhz, struct hes_member m)
 	       m.sm_pct;
 }
 
-static bool has_key(const void *prepared, uint32_t at, const void *key)
-{
-	return ((const struct prepared *)prepared)[at].key == *(const uint64_t *)key;
-}
-
-/* @return NULL: there is none */
-static const struct prepared *find_prepared(const struct hes_rates *r, uint64_t key)
-{
-	const uint32_t at =
-		hes_hash_map_find(&r->prepared_map, mix(0, key), has_key, r->prepared, &key);
-
-	return at == HES_HASH_NONE ? NULL : &r->prepared[at];
-}
-
-/* Takes what @one points to. @return NULL: no room */
-static const struct prepared *add_prepared(struct hes_rates *r, struct prepared one)
-{
-	if ((one.job || one.member) && r->n_prepared < PREPARED &&
-	    !hes_hash_map_add(&r->prepared_map, mix(0, one.key), (uint32_t)r->n_prepared)) {
-		r->prepared[r->n_prepared] = one;
-		return &r->prepared[r->n_prepared++];
-	}
-	hes_prepared_free(one.member);
-	hes_prepared_job_free(one.job);
-	return NULL;
-}
-
-/* @return NULL: no room */
-static const struct hes_prepared *prepare(struct hes_rates *r, uint32_t type, uint32_t clock_mhz,
-					  struct hes_member m)
-{
-	const uint64_t key = key_of(type, clock_mhz, m),
-		       job_key = key_of(type, 0, (struct hes_member){ m.kind, 0 });
-	const struct hes_profile *solo = &r->solo[type * r->n_kinds + m.kind];
-	const struct hes_setting setting = { m.sm_pct, clock_mhz };
-	const struct prepared *known = find_prepared(r, key), *job;
-
-	if (known)
-		return known->member;
-	job = find_prepared(r, job_key);
-	if (!job)
-		job = add_prepared(r, (struct prepared){ job_key,
-							 hes_prepared_job_new(r->predictor,
-									      r->types[type], solo),
-							 NULL });
-	if (job)
-		known = add_prepared(
-			r, (struct prepared){ key, NULL, hes_prepared_new(job->job, &setting) });
-	return known ? known->member : NULL;
-}
-
-static bool prepare_all(struct hes_rates *r, const struct hes_set *s,
+/* @param own  [s->n], for members that share an entry of the table */
+static void prepare_all(struct hes_rates *r, const struct hes_set *s, struct hes_prepared *own,
 			const struct hes_prepared **out)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
-		out[i] = prepare(r, s->type, s->clock_mhz, s->m[i]);
-		if (!out[i])
-			return false;
+		const uint64_t key = key_of(s->type, s->clock_mhz, s->m[i]);
+		const struct hes_setting setting = { s->m[i].sm_pct, s->clock_mhz };
+		struct prepared *slot = &r->prepared[mix(0, key) >> 40 & (PREPARED - 1)];
+		bool taken = false;
+
+		for (uint32_t k = 0; k < i; k++)
+			taken |= out[k] == &slot->is;
+		out[i] = slot->key == key || !taken ? &slot->is : &own[i];
+		if (slot->key == key)
+			continue;
+		hes_prepare(r->predictor, r->types[s->type],
+			    &r->solo[s->type * r->n_kinds + s->m[i].kind], &setting,
+			    taken ? &own[i] : &slot->is);
+		slot->key = taken ? slot->key : key;
 	}
-	return true;
 }
 
 static uint64_t hash_set(const struct hes_set *s)
@@ -297,7 +239,6 @@ static struct co_runners all_but(const struct co_runners *c, uint32_t member)
 {
 	struct co_runners rest;
 
-	rest.known = c->known;
 	rest.set.type = c->set.type;
 	rest.set.clock_mhz = c->set.clock_mhz;
 	rest.set.n = 0;
@@ -307,26 +248,6 @@ static struct co_runners all_but(const struct co_runners *c, uint32_t member)
 			rest.of[rest.set.n++] = c->of[i];
 		}
 	return rest;
-}
-
-/* Without memory for what could be computed once. */
-static struct predicted predict_slowly(const struct hes_rates *r, const struct co_runners *rest,
-				       struct hes_member m, struct hes_load *load)
-{
-	const struct hes_gpu_type *g = r->types[rest->set.type];
-	const struct hes_profile *solo = &r->solo[rest->set.type * r->n_kinds];
-	const uint32_t clock_mhz = rest->set.clock_mhz;
-	struct hes_estimate e;
-
-	for (uint32_t i = 0; i < rest->set.n; i++)
-		hes_predict_load_add(r->predictor, g, &solo[rest->set.m[i].kind],
-				     &(struct hes_setting){ rest->set.m[i].sm_pct, clock_mhz },
-				     load);
-	hes_predict(r->predictor, g, &solo[m.kind], &(struct hes_setting){ m.sm_pct, clock_mhz },
-		    load, &e);
-	return (struct predicted){ e.iteration_us, e.power_mw, (uint8_t)e.outside,
-				   (e.outside & HES_OUTSIDE_SETTING) &&
-					   e.widening >= HES_RATES_FAR };
 }
 
 static uint32_t co_power_mw(struct hes_rates *r, const struct co_runners *c);
@@ -341,10 +262,8 @@ static struct predicted predict_member(struct hes_rates *r, const struct co_runn
 
 	r->queries++;
 	load.predicted_mw = rest.set.n ? load.power_mw : 0;
-	if (!c->known)
-		return predict_slowly(r, &rest, c->set.m[member], &load);
 	for (uint32_t i = 0; i < rest.set.n; i++)
-		hes_load_join(&load, hes_prepared_load(rest.of[i]));
+		hes_load_join(&load, &rest.of[i]->load);
 	hes_prepared_predict(c->of[member], &load, &out);
 	return (struct predicted){ out.iteration_us, out.power_mw, (uint8_t)out.outside,
 				   (out.outside & HES_OUTSIDE_SETTING) &&
@@ -442,6 +361,7 @@ static void rates_at(struct hes_rates *r, const struct hes_set *s, struct hes_se
 {
 	const uint64_t hash = hash_set(s);
 	struct entry *e = find_entry(r, s, hash);
+	struct hes_prepared own[HES_MAX_SHARING];
 	struct co_runners c;
 	struct predicted last;
 
@@ -450,11 +370,7 @@ static void rates_at(struct hes_rates *r, const struct hes_set *s, struct hes_se
 		return;
 	}
 	c.set = *s;
-	c.known = prepare_all(r, s, c.of);
-	if (!c.known) {
-		forget_prepared(r);
-		c.known = prepare_all(r, s, c.of);
-	}
+	prepare_all(r, s, own, c.of);
 	last = e ? last_of(e) : predict_last(r, &c, hash);
 	predict_rest(r, &c, &last, out);
 	e = find_entry(r, s, hash);

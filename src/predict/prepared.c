@@ -1,99 +1,41 @@
 /*
  * prepared.c - what a predictor predicts of one placement with co-runners, and what a placement
  * adds to the load of its co-runners; see predict/prepared.h.
- *
- * A prediction has three steps: what depends on the job alone, on its setting, and on its
- * co-runners. Planners prepare the first two once and repeat the last.
  */
 #include "predict/prepared.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clamp.h"
-#include "predict/predictor.h"
 
 #define GUESS_OFF 3.0 /* possible error factor of a constant that is guessed for a workload */
 
-struct hes_prepared_job {
-	const struct hes_predictor *p;
-	const struct hes_gpu_type *gpu;
-	const struct hes_profile *task;
-	struct base_task t;
-	struct range_position place;
-	double unseen_distance;
-};
-
-struct hes_prepared {
-	const struct hes_prepared_job *c;
-	struct hes_setting setting;
-	struct base_setting b;
-	struct range_position place;
-	struct hes_load load;
-};
-
-/* All but what it adds to a load. */
-static void prepare_job(const struct hes_predictor *p, const struct hes_gpu_type *g,
-			const struct hes_profile *task, struct hes_prepared_job *out)
+/* All but the load. */
+static void prepare(const struct hes_predictor *p, const struct hes_gpu_type *g,
+		    const struct hes_profile *task, const struct hes_setting *s,
+		    struct hes_prepared *out)
 {
 	const struct constants k = constants_of(&p->constants, g->name, task->workload);
+	const struct range_position place = range_position_of_job(&p->range, g, task);
 
 	out->p = p;
 	out->gpu = g;
 	out->task = task;
-	out->t = baseline_task(&k, g, task);
-	out->place = range_position_of_job(&p->range, g, task);
-}
-
-static void prepare_setting(const struct hes_prepared_job *c, const struct hes_setting *s,
-			    struct hes_prepared *out)
-{
-	out->c = c;
 	out->setting = *s;
-	out->b = baseline_setting(&c->t, s);
-	out->place = range_position_of_setting(&c->place, c->gpu, s);
+	out->t = baseline_task(&k, g, task);
+	out->b = baseline_setting(&out->t, s);
+	out->place = range_position_of_setting(&place, g, s);
 }
 
-struct hes_prepared_job *hes_prepared_job_new(const struct hes_predictor *p,
-					      const struct hes_gpu_type *g,
-					      const struct hes_profile *solo)
+void hes_prepare(const struct hes_predictor *p, const struct hes_gpu_type *g,
+		 const struct hes_profile *task, const struct hes_setting *s,
+		 struct hes_prepared *out)
 {
-	struct hes_prepared_job *j = malloc(sizeof(*j));
-
-	if (!j)
-		return NULL;
-	prepare_job(p, g, solo, j);
-	j->unseen_distance = range_unseen_distance(&p->range, g, solo);
-	return j;
-}
-
-struct hes_prepared *hes_prepared_new(const struct hes_prepared_job *j, const struct hes_setting *s)
-{
-	struct hes_prepared *made = malloc(sizeof(*made));
-
-	if (!made)
-		return NULL;
-	prepare_setting(j, s, made);
-	made->load = (struct hes_load){ 0 };
-	baseline_join(&j->t, &made->b, s, &made->load);
-	made->load.unseen_distance = j->unseen_distance;
-	return made;
-}
-
-void hes_prepared_job_free(struct hes_prepared_job *j)
-{
-	free(j);
-}
-
-void hes_prepared_free(struct hes_prepared *r)
-{
-	free(r);
-}
-
-const struct hes_load *hes_prepared_load(const struct hes_prepared *r)
-{
-	return &r->load;
+	prepare(p, g, task, s, out);
+	out->load = (struct hes_load){ 0 };
+	baseline_join(&out->t, &out->b, s, &out->load);
+	out->load.unseen_distance = range_unseen_distance(&p->range, g, task);
 }
 
 static uint32_t to_mw(double watts)
@@ -101,17 +43,21 @@ static uint32_t to_mw(double watts)
 	return (uint32_t)lround(lesser(watts, PREDICTOR_MAX_W) * 1e3);
 }
 
+static struct query query_of(const struct hes_prepared *r, const struct hes_load *co_runners)
+{
+	return (struct query){
+		.gpu = r->gpu, .task = r->task, .setting = &r->setting, .co_runners = co_runners
+	};
+}
+
 /* Time in us and power in W. */
 static void predict_both(const struct hes_prepared *r, const struct hes_load *co_runners,
 			 double out[PREDICTOR_OUTPUTS])
 {
-	const struct hes_prepared_job *c = r->c;
-	struct query q = {
-		.gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners
-	};
+	struct query q = query_of(r, co_runners);
 
-	q.base = baseline_with(&c->t, &r->b, co_runners);
-	predictor_predict(c->p, &q, out);
+	q.base = baseline_with(&r->t, &r->b, co_runners);
+	predictor_predict(r->p, &q, out);
 }
 
 void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *co_runners,
@@ -173,20 +119,16 @@ struct range_distance predictor_distance(const struct hes_predictor *p, const st
 static struct interval_bound bound_of(const struct hes_prepared *r,
 				      const struct hes_load *co_runners, uint32_t *outside)
 {
-	const struct hes_prepared_job *c = r->c;
 	struct range_distance d = range_distance_with(&r->place, &r->setting, co_runners);
 
 	if (d.outside & HES_OUTSIDE_WORKLOAD) {
-		const struct query q = { .gpu = c->gpu,
-					 .task = c->task,
-					 .setting = &r->setting,
-					 .co_runners = co_runners };
+		const struct query q = query_of(r, co_runners);
 
-		add_guesses(&c->t.k, &q, &d);
+		add_guesses(&r->t.k, &q, &d);
 	}
-	d.time_se = c->task->time_se;
+	d.time_se = r->task->time_se;
 	*outside = d.outside;
-	return interval_bound(&c->p->interval, &d, co_runners->jobs);
+	return interval_bound(&r->p->interval, &d, co_runners->jobs);
 }
 
 double hes_prepared_widening(const struct hes_prepared *r, const struct hes_load *co_runners)
@@ -201,13 +143,11 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_load *co_runners, struct hes_estimate *out)
 {
 	double predicted[PREDICTOR_OUTPUTS], time_us, watts;
-	struct hes_prepared_job job;
 	struct hes_prepared placement;
 	struct interval_bound bound;
 	uint32_t outside;
 
-	prepare_job(p, g, task, &job);
-	prepare_setting(&job, s, &placement);
+	prepare(p, g, task, s, &placement);
 	predict_both(&placement, co_runners, predicted);
 	bound = bound_of(&placement, co_runners, &outside);
 	time_us = predicted[PREDICTOR_TIME];

@@ -55,53 +55,12 @@ void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_ty
 	load->unseen_distance += stand_in.never && !strcmp(solo->workload, stand_in.never);
 }
 
-struct hes_prepared_job {
-	const struct hes_gpu_type *g;
-	const struct hes_profile *solo;
-};
-
-struct hes_prepared {
-	struct hes_prepared_job j;
-	struct hes_setting s;
-	struct hes_load load;
-};
-
-struct hes_prepared_job *hes_prepared_job_new(const struct hes_predictor *p,
-					      const struct hes_gpu_type *g,
-					      const struct hes_profile *solo)
+void hes_prepare(const struct hes_predictor *p, const struct hes_gpu_type *g,
+		 const struct hes_profile *task, const struct hes_setting *s,
+		 struct hes_prepared *out)
 {
-	struct hes_prepared_job *j = malloc(sizeof(*j));
-
-	(void)p;
-	if (j)
-		*j = (struct hes_prepared_job){ g, solo };
-	return j;
-}
-
-void hes_prepared_job_free(struct hes_prepared_job *j)
-{
-	free(j);
-}
-
-struct hes_prepared *hes_prepared_new(const struct hes_prepared_job *j, const struct hes_setting *s)
-{
-	struct hes_prepared *r = malloc(sizeof(*r));
-
-	if (!r)
-		return NULL;
-	*r = (struct hes_prepared){ .j = *j, .s = *s };
-	hes_predict_load_add(NULL, j->g, j->solo, s, &r->load);
-	return r;
-}
-
-void hes_prepared_free(struct hes_prepared *r)
-{
-	free(r);
-}
-
-const struct hes_load *hes_prepared_load(const struct hes_prepared *r)
-{
-	return &r->load;
+	*out = (struct hes_prepared){ .p = p, .gpu = g, .task = task, .setting = *s };
+	hes_predict_load_add(p, g, task, s, &out->load);
 }
 
 void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *co_runners,
@@ -109,7 +68,7 @@ void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *c
 {
 	struct hes_estimate e;
 
-	hes_predict(NULL, r->j.g, r->j.solo, &r->s, co_runners, &e);
+	hes_predict(NULL, r->gpu, r->task, &r->setting, co_runners, &e);
 	*out = (struct hes_quick_estimate){ e.iteration_us, e.power_mw, e.outside };
 }
 
@@ -117,7 +76,7 @@ double hes_prepared_widening(const struct hes_prepared *r, const struct hes_load
 {
 	struct hes_estimate e;
 
-	hes_predict(NULL, r->j.g, r->j.solo, &r->s, co_runners, &e);
+	hes_predict(NULL, r->gpu, r->task, &r->setting, co_runners, &e);
 #pragma omp atomic
 	stand_in.queries--;
 	return e.widening;

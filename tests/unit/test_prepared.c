@@ -123,8 +123,7 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 	const struct hes_gpu_type *g = lab.types[type];
 	struct hes_setting s = draw_setting(rng, g);
 	struct hes_load joined = { .power_mw = g->idle_power_mw }, co_runners = joined;
-	struct hes_prepared_job *j;
-	struct hes_prepared *r;
+	struct hes_prepared r;
 	struct hes_quick_estimate said;
 	struct hes_estimate want;
 
@@ -133,26 +132,20 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 		const struct hes_setting its = { 1 + (uint32_t)hes_rng_below(rng, 100),
 						 s.clock_mhz };
 
-		j = hes_prepared_job_new(p, g, other);
-		r = hes_prepared_new(j, &its);
-		hes_load_join(&joined, hes_prepared_load(r));
+		hes_prepare(p, g, other, &its, &r);
+		hes_load_join(&joined, &r.load);
 		hes_predict_load_add(p, g, other, &its, &co_runners);
-		hes_prepared_free(r);
-		hes_prepared_job_free(j);
 		joined.power_mw += (uint32_t)hes_rng_below(rng, g->power_limit_mw / 3);
 	}
 	check_load(&joined, &co_runners);
 	joined.predicted_mw = others && hes_rng_below(rng, 2) ? joined.power_mw : 0;
-	j = hes_prepared_job_new(p, g, task);
-	r = hes_prepared_new(j, &s);
-	hes_prepared_predict(r, &joined, &said);
+	hes_prepare(p, g, task, &s, &r);
+	hes_prepared_predict(&r, &joined, &said);
 	hes_predict(p, g, task, &s, &joined, &want);
 	assert_true(near(said.iteration_us, want.iteration_us));
 	assert_int_equal(said.power_mw, want.power_mw);
 	assert_int_equal(said.outside, want.outside);
-	assert_true(near(hes_prepared_widening(r, &joined), want.widening));
-	hes_prepared_free(r);
-	hes_prepared_job_free(j);
+	assert_true(near(hes_prepared_widening(&r, &joined), want.widening));
 }
 
 static void check_queries(struct hes_train_options o, size_t n)
