@@ -6,7 +6,6 @@
 #define HES_SIM_ENGINE_H
 
 #include "base/rng.h"
-#include "sim/agenda.h"
 #include "sim/sim_gpu.h"
 
 /** A job's state, in addition to its outcome. */
@@ -34,7 +33,7 @@ struct sim {
 	struct hes_running *running; /* HES_MAX_SHARING a GPU; scratch of sim_replan */
 	uint32_t *freed;             /* GPUs on which jobs ended at now_us */
 	size_t n_freed;
-	struct sim_agenda agenda;
+	int64_t *next_us;            /* one a GPU: when it changes next; INT64_MAX: never */
 	struct hes_plan own;         /* the plan in force when replanning; else empty */
 	const struct hes_plan *plan; /* the plan in force */
 	uint32_t plan_no;            /* from 1 */
@@ -46,7 +45,6 @@ struct sim {
 	size_t n_ended;
 	bool plan_again;       /* the one that learns wants it */
 	struct hes_replay out; /* what is known so far */
-	size_t room;           /* segments allocated */
 };
 
 /** Check the plan given from outside and put it in force. */

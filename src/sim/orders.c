@@ -428,7 +428,7 @@ static int start_one(struct sim *s, uint32_t gpu, const struct hes_batch *batch,
 	commit(s, gpu, batch, s->now_us + (waits ? s->in->clock_change_us : 0));
 	if (waits) {
 		b->state = SIM_SWITCHING;
-		sim_agenda_put(&s->agenda, s->now_us + s->in->clock_change_us, gpu);
+		s->next_us[gpu] = s->now_us + s->in->clock_change_us;
 	} else if (b->state == SIM_IDLE) {
 		b->state = SIM_RUNNING;
 		b->now = (struct hes_segment){ .gpu = gpu, .start_us = s->now_us };
@@ -500,6 +500,6 @@ int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err)
 	if (us < 0 || us > INT64_MAX - s->now_us)
 		return hes_fail(err, -ERANGE, "job %s would not end on GPU %s in 300 years", first,
 				s->in->fleet->gpus[gpu].name);
-	sim_agenda_put(&s->agenda, s->now_us + us, gpu);
+	s->next_us[gpu] = s->now_us + us;
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "sim/engine.h"
 
 static int by_arrival(const void *a, const void *b)
@@ -41,13 +42,16 @@ static int allocate(struct sim *s, struct hes_err *err)
 	s->free_at_us = room_for(g, sizeof(*s->free_at_us));
 	s->running = room_for(g * HES_MAX_SHARING, sizeof(*s->running));
 	s->freed = room_for(g, sizeof(*s->freed));
+	s->next_us = room_for(g, sizeof(*s->next_us));
 	s->out.jobs = room_for(n, sizeof(*s->out.jobs));
 	s->out.n_jobs = n;
 	if (s->in->carried_out && hes_plan_init(&s->carried_out, g))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", g);
 	if (!s->jobs || !s->arrivals || !s->waiting || !s->gpus || !s->free_at_us || !s->running ||
-	    !s->freed || !s->out.jobs || sim_agenda_init(&s->agenda, g))
+	    !s->freed || !s->next_us || !s->out.jobs)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", n, g);
+	for (size_t i = 0; i == 0 || i < g; i++)
+		s->next_us[i] = INT64_MAX;
 	return 0;
 }
 
@@ -60,7 +64,7 @@ static void release(struct sim *s)
 	free(s->free_at_us);
 	free(s->running);
 	free(s->freed);
-	sim_agenda_finish(&s->agenda);
+	free(s->next_us);
 	hes_plan_finish(&s->own);
 	hes_plan_finish(&s->carried_out);
 	hes_replay_free(&s->out);
@@ -132,16 +136,12 @@ static int prepare(struct sim *s, struct hes_err *err)
 
 static int keep_segment(struct sim *s, const struct hes_segment *seg, struct hes_err *err)
 {
-	if (s->out.n_segments == s->room) {
-		size_t room = s->room ? 2 * s->room : 64;
-		struct hes_segment *v = realloc(s->out.segments, room * sizeof(*v));
+	struct hes_segment *v = hes_grow(s->out.segments, s->out.n_segments, sizeof(*v));
 
-		if (!v)
-			return hes_fail(err, -ENOMEM, "out of memory for %zu segments", room);
-		s->out.segments = v;
-		s->room = room;
-	}
-	s->out.segments[s->out.n_segments++] = *seg;
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu segments", s->out.n_segments);
+	s->out.segments = v;
+	v[s->out.n_segments++] = *seg;
 	return 0;
 }
 
@@ -243,16 +243,29 @@ static int start_affected(struct sim *s, size_t first_arrival, struct hes_err *e
 	return rc;
 }
 
+/* The GPU that changes first, of several the one with the lowest number. */
+static uint32_t first_to_change(const struct sim *s)
+{
+	uint32_t first = 0;
+
+	for (uint32_t g = 1; g < s->in->fleet->n; g++)
+		if (s->next_us[g] < s->next_us[first])
+			first = g;
+	return first;
+}
+
 /* Everything that happens at now_us. */
 static int step(struct sim *s, struct hes_err *err)
 {
 	size_t first = s->n_arrived, n = s->in->jobs->n;
-	const struct sim_event *e;
+	uint32_t gpu;
 	int rc = 0;
 
 	s->n_freed = 0;
-	while (!rc && (e = sim_agenda_peek(&s->agenda)) && e->at_us <= s->now_us)
-		rc = advance(s, sim_agenda_pop(&s->agenda).gpu, err);
+	while (!rc && s->next_us[gpu = first_to_change(s)] <= s->now_us) {
+		s->next_us[gpu] = INT64_MAX;
+		rc = advance(s, gpu, err);
+	}
 	while (s->n_arrived < n && s->arrivals[s->n_arrived].at_us <= s->now_us)
 		s->waiting[s->n_waiting++] = s->arrivals[s->n_arrived++].job;
 	if (rc)
@@ -272,12 +285,12 @@ static int run(struct sim *s, struct hes_err *err)
 	int rc = 0;
 
 	while (s->n_ended < n && !rc) {
-		const struct sim_event *e = sim_agenda_peek(&s->agenda);
+		const int64_t next_us = s->next_us[first_to_change(s)];
 		bool arrives = s->n_arrived < n;
 
-		if (!e && !arrives)
+		if (next_us == INT64_MAX && !arrives)
 			return hes_fail(err, -EINVAL, "%zu jobs never start", n - s->n_ended);
-		s->now_us = s->plan_again ? s->now_us : e ? e->at_us : INT64_MAX;
+		s->now_us = s->plan_again ? s->now_us : next_us;
 		if (!s->plan_again && arrives && s->arrivals[s->n_arrived].at_us < s->now_us)
 			s->now_us = s->arrivals[s->n_arrived].at_us;
 		rc = step(s, err);
