@@ -8,20 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/texts.h"
 
 static int add(struct rows *r, const struct hes_trace_row *row)
 {
-	if (r->n == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 256;
-		struct hes_trace_row *v = realloc(r->v, cap * sizeof(*v));
+	struct hes_trace_row *v = hes_grow(r->v, r->n, sizeof(*v));
 
-		if (!v)
-			return -ENOMEM;
-		r->v = v;
-		r->cap = cap;
-	}
-	r->v[r->n++] = *row;
+	if (!v)
+		return -ENOMEM;
+	r->v = v;
+	v[r->n++] = *row;
 	return 0;
 }
 

@@ -10,7 +10,6 @@
 struct rows {
 	struct hes_trace_row *v;
 	size_t n;
-	size_t cap;
 };
 
 /** Whether a row is wanted. */
