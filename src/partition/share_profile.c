@@ -184,35 +184,14 @@ void hes_share_profiles_free(struct hes_share_profiles *p)
 	*p = (struct hes_share_profiles){ 0 };
 }
 
-static int compare_key(const struct hes_share_profile *p, const char *gpu_type,
-		       const char *workload, uint32_t batch_size, uint32_t clock_mhz)
-{
-	int d = strcmp(p->gpu_type, gpu_type);
-
-	if (!d)
-		d = strcmp(p->workload, workload);
-	if (!d)
-		d = compare_number(p->batch_size, batch_size);
-	return d ? d : compare_number(p->clock_mhz, clock_mhz);
-}
-
 const struct hes_share_profile *hes_share_profile_find(const struct hes_share_profiles *p,
 						       const char *gpu_type, const char *workload,
 						       uint32_t batch_size, uint32_t clock_mhz)
 {
-	size_t low = 0, high = p->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int d = compare_key(&p->v[mid], gpu_type, workload, batch_size, clock_mhz);
-
-		if (d == 0)
-			return &p->v[mid];
-		if (d < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	for (const struct hes_share_profile *v = p->v; v < p->v + p->n; v++)
+		if (v->batch_size == batch_size && v->clock_mhz == clock_mhz &&
+		    strcmp(v->workload, workload) == 0 && strcmp(v->gpu_type, gpu_type) == 0)
+			return v;
 	return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/plural.h"
 #include "partition/split_search.h"
 
@@ -26,7 +27,6 @@ const char *const hes_partition_objectives[] = { "sum", "normalized", "energy", 
 struct search {
 	const struct split_problem *p;
 	struct hes_splits out;
-	size_t room;
 };
 
 /* What a job's rate is counted in. */
@@ -86,38 +86,35 @@ static void predict_levels(const struct split_problem *p, const uint32_t *level,
 	split_judge(p, &r, out);
 }
 
-/* Room for one more split. */
-static int search_room(struct search *s)
+/* @return room for one more split; NULL: out of memory */
+static struct hes_split *search_room(struct search *s)
 {
-	size_t room = s->room ? 2 * s->room : 64;
-	struct hes_split *v;
+	struct hes_split *v = hes_grow(s->out.v, s->out.n, sizeof(*v));
 
-	if (s->out.n < s->room)
-		return 0;
-	v = realloc(s->out.v, room * sizeof(*v));
 	if (!v)
-		return -ENOMEM;
+		return NULL;
 	s->out.v = v;
-	s->room = room;
-	return 0;
+	return &v[s->out.n];
 }
 
 /* @return the split of these levels, predicted now or before; NULL out of memory. Valid until the
  * next call */
 static const struct hes_split *search_look(struct search *s, const uint32_t *level)
 {
-	struct hes_split one = { .sm_pct = { 0 } };
+	struct hes_split one = { .sm_pct = { 0 } }, *room;
 
 	for (size_t i = 0; i < s->p->n; i++)
 		one.sm_pct[i] = level[i] * s->p->step;
 	for (size_t i = 0; s->p->n != 2 && i < s->out.n; i++)
 		if (memcmp(s->out.v[i].sm_pct, one.sm_pct, sizeof(one.sm_pct)) == 0)
 			return &s->out.v[i];
-	if (search_room(s))
+	room = search_room(s);
+	if (!room)
 		return NULL;
 	predict_levels(s->p, level, &one);
-	s->out.v[s->out.n] = one;
-	return &s->out.v[s->out.n++];
+	s->out.n++;
+	*room = one;
+	return room;
 }
 
 double split_gain(const struct split_problem *p, const struct hes_split *x)
@@ -327,9 +324,9 @@ static int look_at_equal(struct search *s)
 		if (share < p->job[i]->profile->at[0].sm_pct ||
 		    share > p->job[i]->profile->at[p->job[i]->profile->n - 1].sm_pct)
 			return 0;
-	if (search_room(s))
+	last = search_room(s);
+	if (!last)
 		return -ENOMEM;
-	last = &s->out.v[s->out.n];
 	*last = (struct hes_split){ .work = 0 };
 	for (size_t i = 0; i < p->n; i++) {
 		last->sm_pct[i] = share;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 void hes_pareto_free(struct hes_pareto *p)
 {
 	free(p->v);
@@ -28,30 +30,18 @@ static size_t upper_bound(const struct hes_pareto *p, double energy_mj)
 	return lo;
 }
 
-static int pareto_grow(struct hes_pareto *p)
-{
-	size_t room = p->room ? 2 * p->room : 64;
-	struct hes_pareto_point *v;
-
-	if (p->n < p->room)
-		return 0;
-	v = reallocarray(p->v, room, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	p->v = v;
-	p->room = room;
-	return 0;
-}
-
 int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uint64_t tag)
 {
 	size_t first, past = upper_bound(p, at->energy_mj);
+	struct hes_pareto_point *v;
 
 	/* Among members with no more energy the last is the fastest. */
 	if (past > 0 && p->v[past - 1].at.jct_us <= at->jct_us)
 		return 0;
-	if (pareto_grow(p))
+	v = hes_grow(p->v, p->n, sizeof(*v));
+	if (!v)
 		return -ENOMEM;
+	p->v = v;
 	first = past;
 	if (first > 0 && p->v[first - 1].at.energy_mj == at->energy_mj)
 		first--;

@@ -23,7 +23,7 @@ struct hes_pareto_point {
 
 struct hes_pareto {
 	struct hes_pareto_point *v;
-	size_t n, room;
+	size_t n;
 };
 
 void hes_pareto_free(struct hes_pareto *p);
