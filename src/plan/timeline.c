@@ -1,6 +1,6 @@
 /*
  * timeline.c - an open queue or a group of jobs on one GPU, from event to event; see timeline.h and
- * batch.h.
+ * sharing.h.
  */
 #include "plan/timeline.h"
 

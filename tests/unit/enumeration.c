@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "plan/batch/batch.h"
+#include "plan/batch/sharing.h"
 #include "plan/batch/sharing.h"
 
 #define MAX_JOBS 6

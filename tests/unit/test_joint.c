@@ -8,7 +8,6 @@
 #include "enumeration.h"
 #include "plan/batch/compose.h"
 #include "plan/joint/joint_search.h"
-#include "plan/joint/starts.h"
 #include "plan_bench.h"
 #include "unit_test.h"
 
@@ -293,7 +292,7 @@ BENCH_TEST(balanced_is_the_member_whose_smaller_gain_is_largest)
 	double gain[2] = { -INFINITY, -INFINITY };
 
 	make_six_jobs(b);
-	assert_int_equal(starts_find(&b->p, &o, &over, true, &starts), 0);
+	assert_int_equal(hes_joint_starts(&b->p, &o, &over, true, &starts), 0);
 	plan_archive_finish(&starts);
 	j = search(&b->p, &o);
 	for (size_t i = 0; i < hes_joint_front(j)->n; i++) {

@@ -5,7 +5,7 @@
 #include "heshare/draw.h"
 #include "heshare/policy.h"
 #include "plan/assign/pareto.h"
-#include "plan/batch/batch.h"
+#include "plan/batch/sharing.h"
 #include "policy/line.h"
 #include "policy/variants.h"
 #include "unit_test.h"

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "plan/batch/batch.h"
+#include "plan/batch/sharing.h"
 #include "plan/timeline.h"
 #include "plan_bench.h"
 #include "unit_test.h"

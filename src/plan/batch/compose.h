@@ -4,7 +4,7 @@
 #ifndef HES_PLAN_BATCH_COMPOSE_H
 #define HES_PLAN_BATCH_COMPOSE_H
 
-#include "plan/batch/batch.h"
+#include "plan/batch/sharing.h"
 #include "plan/timeline.h"
 
 /** Append a batch to a GPU's queue. @return 0; -ENOMEM; -ERANGE when it would end in more than 300

@@ -12,6 +12,37 @@
 	0.04           /* tuning seldom gains more, so a batch that is worse by more is not tuned */
 #define CLOCKS_WORSE 3 /* clocks in a row without a gain that end the search */
 
+bool hes_group_fits(const struct hes_problem *p, uint32_t type, const struct hes_group *g)
+{
+	uint64_t memory_mib = 0;
+
+	if (g->n > 1 && p->types[type]->alone)
+		return false;
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (!hes_problem_runs(p, g->m[i].job, type))
+			return false;
+		memory_mib += hes_problem_memory_mib(p, g->m[i].job, type);
+	}
+	return memory_mib <= p->types[type]->memory_mib;
+}
+
+bool hes_default_is_far(const struct hes_problem *p)
+{
+	for (size_t t = 0; t < p->n_types; t++)
+		for (size_t i = 0; i < p->n; i++) {
+			const struct hes_group alone = { 1, { { (uint32_t)i, 100 } } };
+			struct hes_group_cost cost;
+
+			if (!hes_problem_runs(p, i, t))
+				continue;
+			hes_group_run(p, (uint32_t)t, p->types[t]->clock_default_mhz, &alone,
+				      &cost);
+			if (cost.far)
+				return true;
+		}
+	return false;
+}
+
 void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g)
 {
 	const struct hes_profile *solo = &p->solo[type * p->n_kinds];

@@ -3,9 +3,9 @@
  * (timeline.h).
  *
  * Simulated annealing (anneal.h) at a number of weights of completion time against energy, in
- * rounds: each weight starts from the best plan that is known for it, first of HeShare's own plans
- * (starts.h), then of all rounds before. The weights of a round are independent of each other, so
- * the result does not depend on the number of threads.
+ * rounds: each weight starts from the best plan that is known for it, first of greedy
+ * assignments and of HeShare's own plans, then of all rounds before. The weights of a round are
+ * independent of each other, so the result does not depend on the number of threads.
  */
 #ifndef HES_PLAN_JOINT_SEARCH_H
 #define HES_PLAN_JOINT_SEARCH_H
@@ -53,6 +53,15 @@ uint64_t hes_joint_evaluations(size_t n_jobs, size_t n_gpus);
 /** How long a search of the default length takes, in parts of some minutes, for a policy's
  * hes_policy_effort(). */
 double hes_joint_effort(size_t n_jobs, size_t n_gpus);
+
+/**
+ * What the search starts from.
+ * @param reference  energy and sum of completion times of HeShare's balanced plan
+ * @param plans      zeroed; to be finished in either case
+ * @return 0 or -ENOMEM
+ */
+int hes_joint_starts(const struct hes_problem *p, const struct hes_joint_options *o,
+		     struct hes_objectives *reference, bool shun_far, struct plan_archive *plans);
 
 /**
  * @param p    must outlive @out; one search at a time may use its rate cache
