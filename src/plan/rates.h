@@ -65,7 +65,8 @@ void hes_rates_forget(struct hes_rates *r, size_t most);
 /** Let the entries take at most this many bytes from now on; without a call 256 MiB. */
 void hes_rates_limit(struct hes_rates *r, size_t bytes);
 
-/** Rates of a set of one or more members. Never fails: without memory for more sets, it predicts again. */
+/** Rates of a set of one or more members. Never fails: without memory for more sets, it predicts
+ * again. */
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_set_rates *out);
 
 /**
