@@ -468,6 +468,6 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 		    who, change = re.search(rf"^\| {when}, present fit \| `([^`]+)` \| ([^|]+) \|", results, re.M).groups()
 		    found = re.search(rf"^joint:balanced against {re.escape(who)} .*", results, re.M)[0]
 		    assert re.findall(r"-?[\d.]+, -?[\d.]+", found)[i] == change, (found, change)
-		    assert f"| {when}, the strongest rival | {change} (`{who}`) |" in text, change
+		    assert f"| {when}, against the strongest rival | {change} (`{who}`) |" in text, change
 	END
 }
