@@ -1,6 +1,6 @@
 /*
- * known_folder.c - read and write profiles.csv and samples.csv, alone or in one folder; see
- * known_folder.h.
+ * known_folder.c - read and write profiles.csv, samples.csv and points.csv, alone or in one
+ * folder; see known_folder.h.
  */
 #include "app/known_folder.h"
 
@@ -8,26 +8,43 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "core/row.h"
 
-static int load_file(const char *path, struct app_rows *r, struct hes_err *err)
+static const char points_file[] = "points.csv";
+
+/* @param points  it is called points.csv */
+static int load_file(const char *path, bool points, struct app_rows *r, struct hes_err *err)
 {
 	struct hes_csv *csv;
-	bool samples;
+	bool samples, measured;
 	int rc = hes_csv_open(path, &csv, err);
 
 	if (rc)
 		return rc;
+	measured = hes_csv_find(csv, "mechanism") >= 0;
+	points |= hes_csv_find(csv, "windows") >= 0;
 	samples = hes_csv_find(csv, "sm_pct") >= 0;
 	hes_csv_close(csv);
-	if (samples ? r->samples.v != NULL : r->profiles.v != NULL)
+	if (measured)
+		return hes_fail(err, -EINVAL,
+				"%s: a table of a measured GPU: bench/gpu/points makes points.csv "
+				"of its folder",
+				path);
+	if (points ? r->points.v != NULL : samples ? r->samples.v != NULL : r->profiles.v != NULL)
 		return hes_fail(err, -EINVAL, "%s: %s, which another file of the folder holds",
-				path, samples ? "samples" : "profiles");
-	return samples ? hes_samples_load(path, &r->samples, err)
-		       : hes_profiles_load(path, &r->profiles, err);
+				path,
+				points    ? "points"
+				: samples ? "samples"
+					  : "profiles");
+	return points    ? hes_points_load(path, &r->points, err)
+	       : samples ? hes_samples_load(path, &r->samples, err)
+			 : hes_profiles_load(path, &r->profiles, err);
 }
 
 /* @return 1 loaded; 0 the folder has no such file; negative errno */
@@ -46,28 +63,38 @@ static int load_within(const char *folder, const char *name, struct app_rows *r,
 	}
 	rc = hes_file_check_plain(path, err);
 	if (!rc)
-		rc = load_file(path, r, err);
+		rc = load_file(path, !strcmp(name, points_file), r, err);
 	free(path);
 	return rc ? rc : 1;
 }
 
 static int load_folder(const char *path, struct app_rows *r, struct hes_err *err)
 {
-	int profiles, samples;
+	const char *const names[] = { "profiles.csv", "samples.csv", points_file };
+	char *measured;
+	bool any = false;
 
-	profiles = load_within(path, "profiles.csv", r, err);
-	if (profiles < 0)
-		return profiles;
-	samples = load_within(path, "samples.csv", r, err);
-	if (samples < 0)
-		return samples;
-	return profiles || samples
-		       ? 0
-		       : hes_fail(err, -ENOENT, "%s: neither profiles.csv nor samples.csv in it",
-				  path);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const int rc = load_within(path, names[i], r, err);
+
+		if (rc < 0)
+			return rc;
+		any |= rc;
+	}
+	if (any)
+		return 0;
+	if (asprintf(&measured, "%s/gpu.json", path) < 0)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	hes_fail(err, -ENOENT,
+		 access(measured, F_OK)
+			 ? "%s: no profiles.csv, samples.csv or points.csv in it"
+			 : "%s: tables of a measured GPU: bench/gpu/points makes their points.csv",
+		 path);
+	free(measured);
+	return -ENOENT;
 }
 
-static bool is_folder(const char *path)
+bool app_is_folder(const char *path)
 {
 	struct stat st;
 
@@ -77,7 +104,7 @@ static bool is_folder(const char *path)
 int app_rows_load(const char *path, struct app_rows *out, struct hes_err *err)
 {
 	struct app_rows r = { 0 };
-	int rc = is_folder(path) ? load_folder(path, &r, err) : load_file(path, &r, err);
+	int rc = app_is_folder(path) ? load_folder(path, &r, err) : load_file(path, false, &r, err);
 
 	if (rc)
 		app_rows_free(&r);
@@ -90,7 +117,7 @@ int app_rows_load(const char *path, struct app_rows *out, struct hes_err *err)
  * -ENOENT, -EINVAL the folder has no such plain file; -ENOMEM */
 static int file_of(const char *path, const char *name, char **out, struct hes_err *err)
 {
-	const bool within = is_folder(path);
+	const bool within = app_is_folder(path);
 	int rc;
 
 	*out = NULL;
@@ -115,6 +142,17 @@ int app_profiles_load(const char *path, struct hes_profiles *out, struct hes_err
 	return rc;
 }
 
+int app_points_load(const char *path, struct hes_points *out, struct hes_err *err)
+{
+	char *file;
+	int rc = file_of(path, points_file, &file, err);
+
+	if (!rc)
+		rc = hes_points_load(file, out, err);
+	free(file);
+	return rc;
+}
+
 int app_samples_load(const char *path, struct app_rows *out, struct hes_err *err)
 {
 	struct app_rows r = { 0 };
@@ -123,7 +161,7 @@ int app_samples_load(const char *path, struct app_rows *out, struct hes_err *err
 
 	if (!rc)
 		rc = hes_samples_load(file, &r.samples, err);
-	if (!rc && is_folder(path))
+	if (!rc && app_is_folder(path))
 		rc = load_within(path, "profiles.csv", &r, err);
 	free(file);
 	if (rc < 0)
@@ -137,23 +175,34 @@ void app_rows_free(struct app_rows *r)
 {
 	hes_profiles_free(&r->profiles);
 	hes_samples_free(&r->samples);
+	hes_points_free(&r->points);
 	*r = (struct app_rows){ 0 };
 }
 
-int app_rows_save(const char *folder, const struct hes_profiles *p, const struct hes_samples *s,
-		  struct hes_err *err)
+static int save_within(const char *folder, const char *name, const struct hes_row_table *t,
+		       const void *rows, size_t n, struct hes_err *err)
 {
-	char *profiles = NULL, *samples = NULL;
+	char *path;
+	int rc;
+
+	if (asprintf(&path, "%s/%s", folder, name) < 0)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	rc = n ? hes_rows_save(t, path, rows, n, err) : 0;
+	free(path);
+	return rc;
+}
+
+int app_rows_save(const char *folder, const struct app_rows *r, struct hes_err *err)
+{
 	int rc = hes_folder_create(folder, err);
 
-	if (!rc && (asprintf(&profiles, "%s/profiles.csv", folder) < 0 ||
-		    asprintf(&samples, "%s/samples.csv", folder) < 0))
-		rc = hes_fail(err, -ENOMEM, "out of memory");
-	if (!rc && p->n)
-		rc = hes_profiles_save(profiles, p, err);
-	if (!rc && s->n)
-		rc = hes_samples_save(samples, s, err);
-	free(profiles);
-	free(samples);
-	return rc;
+	if (!rc)
+		rc = save_within(folder, "profiles.csv", &hes_profile_table, r->profiles.v,
+				 r->profiles.n, err);
+	if (!rc)
+		rc = save_within(folder, "samples.csv", &hes_sample_table, r->samples.v,
+				 r->samples.n, err);
+	return rc ? rc
+		  : save_within(folder, points_file, &hes_point_table, r->points.v, r->points.n,
+				err);
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/num.h"
 #include "base/plural.h"
@@ -16,6 +15,7 @@
 #include "base/texts.h"
 #include "app/catalogue.h"
 #include "app/known.h"
+#include "app/known_folder.h"
 #include "app/known_store.h"
 #include "heshare/draw.h"
 #include "heshare/model.h"
@@ -321,21 +321,6 @@ static bool is_any_drawn(const struct partition_name *jobs, size_t n_jobs,
 	return false;
 }
 
-static int inputs_load_file(const char *path, struct partition_inputs *in, struct hes_err *err)
-{
-	struct stat st;
-	char *file = NULL;
-	int rc;
-
-	if (asprintf(&file, "%s%s", path,
-		     stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/points.csv" : "") < 0)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	rc = hes_points_load(file, &in->points, err);
-	snprintf(in->what, sizeof(in->what), "%s", file);
-	free(file);
-	return rc;
-}
-
 static int inputs_load_store(const char *path, struct partition_inputs *in, struct hes_err *err)
 {
 	struct hes_store *s = NULL;
@@ -409,10 +394,12 @@ int partition_inputs_load(const struct partition_from *from, const struct partit
 	int rc;
 
 	in->from = from;
+	if (from->points)
+		snprintf(in->what, sizeof(in->what), "%s", from->points);
 	if (from->modelled)
 		rc = inputs_draw(jobs, n_jobs, types, n_types, in, err);
 	else if (from->points)
-		rc = inputs_load_file(from->points, in, err);
+		rc = app_points_load(from->points, &in->points, err);
 	else
 		rc = inputs_load_known(from->store, jobs, n_jobs, types, n_types, in, err);
 	if (!rc && from->points)

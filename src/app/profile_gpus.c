@@ -451,23 +451,21 @@ static void draw_progress(const struct profile_request *q, uint64_t done)
 static int draw_rows(const struct profile_request *q, const struct hes_draw *d,
 		     struct profile_drawn *out, struct hes_err *err)
 {
-	struct hes_profiles p = { 0 };
-	struct hes_samples s = { 0 };
+	struct app_rows r = { 0 };
 	int rc;
 
 	draw_progress(q, 0);
-	rc = hes_draw_profiles(d, &p, err);
+	rc = hes_draw_profiles(d, &r.profiles, err);
 	draw_progress(q, 1);
 	if (!rc)
-		rc = hes_draw_samples(d, &p, q->samples, &s, err);
+		rc = hes_draw_samples(d, &r.profiles, q->samples, &r.samples, err);
 	draw_progress(q, 2);
 	if (!rc && q->folder)
-		rc = app_rows_save(q->folder, &p, &s, err);
-	*out = (struct profile_drawn){ .profiles = p.n, .samples = s.n };
+		rc = app_rows_save(q->folder, &r, err);
+	*out = (struct profile_drawn){ .profiles = r.profiles.n, .samples = r.samples.n };
 	if (!rc && q->store)
-		rc = draw_keep(q, &p, &s, &out->stored, err);
-	hes_profiles_free(&p);
-	hes_samples_free(&s);
+		rc = draw_keep(q, &r.profiles, &r.samples, &out->stored, err);
+	app_rows_free(&r);
 	return rc;
 }
 

@@ -14,38 +14,7 @@
 #include "app/catalogue.h"
 #include "app/known_folder.h"
 #include "app/known_store.h"
-#include "base/csv.h"
-#include "base/file.h"
-#include "core/row.h"
 #include "heshare/profiler.h"
-
-static bool is_within(const char *folder, const char *name)
-{
-	char path[PATH_MAX + NAME_MAX + 2];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return stat(path, &st) == 0;
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static bool has_column(const char *path, const char *name)
-{
-	struct hes_csv *csv;
-	bool found;
-
-	if (hes_csv_open(path, &csv, NULL))
-		return false;
-	found = hes_csv_find(csv, name) >= 0;
-	hes_csv_close(csv);
-	return found;
-}
 
 /* A lock at the clock that the job held without one is none. */
 static uint32_t sample_lock(const struct hes_sample *s)
@@ -113,9 +82,9 @@ static int import_derive(const char *path, const struct hes_catalogue *c, struct
 	struct app_rows derived = { 0 };
 	int rc;
 
-	if (!f->points.n)
+	if (!f->rows.points.n)
 		return 0;
-	rc = hes_points_derive(&f->points, c, &derived.profiles, &derived.samples, err);
+	rc = hes_points_derive(&f->rows.points, c, &derived.profiles, &derived.samples, err);
 	if (rc)
 		return hes_fail_in(err, "%s", path);
 	rc = rows_add(&f->rows, &derived, err);
@@ -154,7 +123,7 @@ static int name_not_read(const char *folder, struct import_files *f, struct hes_
 
 		snprintf(path, sizeof(path), "%s/%s", folder, name);
 		if (room && strcmp(name, ".") && strcmp(name, "..") && !is_read(name)) {
-			room = asprintf(&entry, "%s%s", name, is_folder(path) ? "/" : "") >= 0;
+			room = asprintf(&entry, "%s%s", name, app_is_folder(path) ? "/" : "") >= 0;
 			if (room)
 				f->not_read[f->n_not_read++] = entry;
 		}
@@ -164,64 +133,12 @@ static int name_not_read(const char *folder, struct import_files *f, struct hes_
 	return room ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 }
 
-static int import_folder(const char *folder, struct import_files *f, struct hes_err *err)
-{
-	const bool rows = is_within(folder, "profiles.csv") || is_within(folder, "samples.csv"),
-		   points = is_within(folder, "points.csv");
-	char path[PATH_MAX + NAME_MAX + 2];
-	int rc = 0;
-
-	if (!rows && !points)
-		return hes_fail(err, -ENOENT,
-				is_within(folder, "gpu.json")
-					? "%s: tables of a measured GPU: bench/gpu/points makes "
-					  "their points.csv"
-					: "%s: no profiles.csv, samples.csv or points.csv in it",
-				folder);
-	if (rows)
-		rc = app_rows_load(folder, &f->rows, err);
-	snprintf(path, sizeof(path), "%s/points.csv", folder);
-	if (!rc && points)
-		rc = hes_file_check_plain(path, err);
-	if (!rc && points)
-		rc = hes_points_load(path, &f->points, err);
-	return rc ? rc : name_not_read(folder, f, err);
-}
-
-static int import_file(const char *path, struct import_files *f, struct hes_err *err)
-{
-	if (has_column(path, "mechanism"))
-		return hes_fail(err, -EINVAL,
-				"%s: a table of a measured GPU: bench/gpu/points makes points.csv "
-				"of its folder",
-				path);
-	return has_column(path, "windows") ? hes_points_load(path, &f->points, err)
-					   : app_rows_load(path, &f->rows, err);
-}
-
-int import_files_load(const char *path, const struct hes_catalogue *c, struct import_files *out,
-		      struct hes_err *err)
-{
-	struct import_files f = { 0 };
-	int rc = is_folder(path) ? import_folder(path, &f, err) : import_file(path, &f, err);
-
-	if (!rc)
-		rc = import_derive(path, c, &f, err);
-	if (rc)
-		import_files_free(&f);
-	else
-		*out = f;
-	return rc;
-}
-
-void import_files_free(struct import_files *f)
+static void import_files_free(struct import_files *f)
 {
 	app_rows_free(&f->rows);
-	hes_points_free(&f->points);
 	for (size_t i = 0; i < f->n_not_read; i++)
 		free(f->not_read[i]);
 	free(f->not_read);
-	*f = (struct import_files){ 0 };
 }
 
 struct import {
@@ -260,10 +177,14 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 				  .name = path,
 				  .profiles = &f.rows.profiles,
 				  .samples = &f.rows.samples,
-				  .points = &f.points };
+				  .points = &f.rows.points };
 	struct hes_delivered done;
-	int rc = import_files_load(path, &im->catalogue, &f, err);
+	int rc = app_rows_load(path, &f.rows, err);
 
+	if (!rc && app_is_folder(path))
+		rc = name_not_read(path, &f, err);
+	if (!rc)
+		rc = import_derive(path, &im->catalogue, &f, err);
 	if (!rc)
 		rc = import_check_types(im, path, &f.rows, err);
 	if (!rc)
@@ -296,42 +217,27 @@ int profiles_import(const struct import_request *q, size_t n, char *const *paths
 	return rc;
 }
 
-/* points.csv in a folder that is there. */
-static int export_points(const char *folder, const struct hes_points *points, struct hes_err *err)
-{
-	char path[PATH_MAX + NAME_MAX + 2];
-
-	snprintf(path, sizeof(path), "%s/points.csv", folder);
-	return hes_rows_save(&hes_point_table, path, points->v, points->n, err);
-}
-
 int profiles_export(const struct export_request *q, struct exported *out, struct hes_err *err)
 {
 	const struct hes_store_query query = { .with_modelled = q->with_modelled };
-	struct hes_profiles p = { 0 };
-	struct hes_samples s = { 0 };
-	struct hes_points points = { 0 };
+	struct app_rows r = { 0 };
 	struct hes_store *store = NULL;
 	int rc = app_store_open(q->app, q->store, HES_STORE_READ, q->wait_ms, &store, err);
 
 	if (!rc)
-		rc = hes_store_profiles(store, &query, &p, err);
+		rc = hes_store_profiles(store, &query, &r.profiles, err);
 	if (!rc)
-		rc = hes_store_samples(store, &query, &s, err);
+		rc = hes_store_samples(store, &query, &r.samples, err);
 	if (!rc)
-		rc = hes_store_points(store, &query, &points, err);
-	if (!rc && p.n + s.n + points.n == 0)
+		rc = hes_store_points(store, &query, &r.points, err);
+	if (!rc && r.profiles.n + r.samples.n + r.points.n == 0)
 		rc = hes_fail(err, -ENOENT, "the store has no such rows%s",
 			      q->with_modelled ? "" : "; --with-modelled takes modelled ones too");
 	if (!rc)
-		rc = app_rows_save(q->folder, &p, &s, err);
-	if (!rc && points.n)
-		rc = export_points(q->folder, &points, err);
+		rc = app_rows_save(q->folder, &r, err);
 	if (!rc)
-		*out = (struct exported){ p.n, s.n, points.n };
-	hes_points_free(&points);
-	hes_profiles_free(&p);
-	hes_samples_free(&s);
+		*out = (struct exported){ r.profiles.n, r.samples.n, r.points.n };
+	app_rows_free(&r);
 	hes_store_close(store);
 	return rc;
 }

@@ -15,17 +15,12 @@
 #include "app/known_folder.h"
 #include "app/known_store.h"
 
+/** What was read. */
 struct import_files {
 	struct app_rows rows;
-	struct hes_points points;
 	char **not_read; /* names in the folder, of folders with a / */
 	size_t n_not_read;
 };
-
-/** @return 0; -ENOENT nothing there to read; errors of reading. @out is written only on success */
-int import_files_load(const char *path, const struct hes_catalogue *c, struct import_files *out,
-		      struct hes_err *err);
-void import_files_free(struct import_files *f);
 
 struct import_request {
 	const struct app *app;
