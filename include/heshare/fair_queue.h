@@ -107,6 +107,10 @@ struct hes_fair_turn {
  */
 bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out);
 
+/** @return the greatest phi at which energy can be equal between users with work, and between the
+ * tenants of each; 1: none has work */
+double hes_fair_queue_phi_fair(struct hes_fair_queue *q);
+
 /**
  * Charge the measured time and energy of a turn. A tenant may be charged for its last turn when it
  * has no more work. Charge also the time in which a tenant held the GPU without using it; else it

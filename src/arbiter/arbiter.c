@@ -44,20 +44,6 @@ static int gpus_create(struct arbiter *a)
 	return a->gpus ? 0 : -ENOMEM;
 }
 
-static int listing_create(struct arbiter *a, uint64_t now)
-{
-	struct listing *l = &a->listing;
-
-	*l = (struct listing){ .c = &a->c,
-			       .connections = &a->connections,
-			       .tenants = &a->tenants,
-			       .gpus = a->gpus,
-			       .started_ns = now };
-	l->measured = calloc(2 * (size_t)a->tenants.n, sizeof(*l->measured));
-	l->who = calloc(a->tenants.n, sizeof(*l->who));
-	return l->measured && l->who ? 0 : -ENOMEM;
-}
-
 int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out, uint64_t now,
 		   struct arbiter **made, struct hes_err *err)
 {
@@ -75,8 +61,11 @@ int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out
 		rc = tenants_create(&a->tenants, &a->c, &a->out, &a->connections, n);
 	if (!rc)
 		rc = gpus_create(a);
-	if (!rc)
-		rc = listing_create(a, now);
+	a->listing = (struct listing){ .c = &a->c,
+				       .connections = &a->connections,
+				       .tenants = &a->tenants,
+				       .gpus = a->gpus,
+				       .started_ns = now };
 	a->c.gpus = NULL;
 	if (rc) {
 		arbiter_destroy(a);
@@ -94,8 +83,6 @@ void arbiter_destroy(struct arbiter *a)
 	if (a->tenants.c)
 		tenants_free(&a->tenants);
 	free(a->gpus);
-	free(a->listing.measured);
-	free(a->listing.who);
 	free(a);
 }
 

@@ -62,51 +62,6 @@ static struct hes_fairness fairness_total(const struct listing *l, uint32_t gpu,
 							  : spread_fairness(&time, &energy);
 }
 
-/* The user of the first tenant in who, as a tenant: its power where the energies of its tenants are
- * equal. Its tenants leave who. @phi: the lesser of it and what is possible between them */
-static struct hes_fair_tenant user_take(struct listing *l, size_t *n, double *phi)
-{
-	const struct tenant *v = l->tenants->v;
-	const uint32_t uid = v[l->who[0]].uid;
-	const double weight = v[l->who[0]].user_weight;
-	double weights = 0, at_a_joule = 0;
-	size_t own = 0, left = 0;
-
-	for (size_t k = 0; k < *n; k++) {
-		const struct tenant *t = &v[l->who[k]];
-
-		if (t->uid != uid) {
-			l->who[left++] = l->who[k];
-			continue;
-		}
-		l->measured[own++] = (struct hes_fair_tenant){ t->power.queued_w, t->weight,
-							       HES_FAIR_BACKLOGGED };
-		weights += t->weight;
-		at_a_joule += t->weight / t->power.queued_w;
-	}
-	*n = left;
-	*phi = fmin(*phi, hes_fair_phi_fair(l->measured, own));
-	return (struct hes_fair_tenant){ weights / at_a_joule, weight, HES_FAIR_BACKLOGGED };
-}
-
-/* The greatest phi at which energy can be equal between users, and between the tenants of each. */
-static double phi_fair_now(struct listing *l, uint32_t gpu)
-{
-	struct hes_fair_tenant *users = l->measured + l->tenants->n;
-	size_t n = 0, n_users = 0;
-	double phi = 1;
-
-	for (uint32_t i = 0; i < l->tenants->n; i++) {
-		const struct tenant *t = &l->tenants->v[i];
-
-		if (t->used && t->gpu == gpu && t->wanting)
-			l->who[n++] = i;
-	}
-	while (n)
-		users[n_users++] = user_take(l, &n, &phi);
-	return n_users ? fmin(phi, hes_fair_phi_fair(users, n_users)) : phi;
-}
-
 static size_t gpu_message(struct listing *l, uint32_t gpu, union fair_message *m, uint64_t now)
 {
 	const struct gpu *g = &l->gpus[gpu];
@@ -119,7 +74,7 @@ static size_t gpu_message(struct listing *l, uint32_t gpu, union fair_message *m
 	memcpy(o->name, g->about.name, sizeof(o->name));
 	snprintf(o->policy, sizeof(o->policy), "%s", l->c->queue.policy->name);
 	o->phi = l->tenants->turns[gpu].phi;
-	o->phi_fair = phi_fair_now(l, gpu);
+	o->phi_fair = hes_fair_queue_phi_fair(l->tenants->turns[gpu].queue);
 	o->interval_ns = l->c->queue.interval * l->c->queue.quantum_ns;
 	o->age_ns = now - l->started_ns;
 	o->wanted_ns = g->wanted_ns + (g->wanting ? now - g->wanted_since_ns : 0);

@@ -12,9 +12,6 @@ struct listing {
 	const struct tenants *tenants;
 	struct gpu *gpus;
 	uint64_t started_ns;
-	/* Scratch: tenants with work; in measured, their users after them. */
-	struct hes_fair_tenant *measured; /* [2 * tenants->n] */
-	uint32_t *who;                    /* [tenants->n] */
 };
 
 /** A connection sent STATUS. */

@@ -426,6 +426,29 @@ bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out)
 	return true;
 }
 
+double hes_fair_queue_phi_fair(struct hes_fair_queue *q)
+{
+	struct hes_fair_tenant *t = q->busy;
+	size_t n_users;
+	double phi = 1;
+
+	queue_gather(q, &n_users);
+	for (size_t k = 0; k < n_users; t += q->busy_users[k++].n) {
+		double weights = 0, at_a_joule = 0;
+
+		phi = lesser(phi, hes_fair_phi_fair(t, q->busy_users[k].n));
+		for (size_t i = 0; i < q->busy_users[k].n; i++) {
+			weights += t[i].weight;
+			at_a_joule += t[i].weight / t[i].power_w;
+		}
+		/* As a tenant: its power where the energies of its tenants are equal. */
+		q->busy[k] =
+			(struct hes_fair_tenant){ weights / at_a_joule, q->busy_users[k].weight,
+						  HES_FAIR_BACKLOGGED };
+	}
+	return n_users ? lesser(phi, hes_fair_phi_fair(q->busy, n_users)) : phi;
+}
+
 /* Large vruntimes would lose short turns. Those without work that are behind would start at the
  * minimum anyway. */
 static void queue_rebase(struct hes_fair_queue *q)

@@ -615,6 +615,25 @@ TEST(a_user_with_64_names_has_the_time_of_one_with_one)
 }
 
 /* A new name of a user has the user's debt; a user that was alone owes nothing. */
+/* In each user, and between users of the power at which the energies of their tenants are equal. */
+TEST(energy_can_be_equal_up_to_the_phi_of_the_worst_level)
+{
+	struct hes_fair_queue *q = queue_of(ETF, 0.5, 30);
+	const struct hes_fair_tenant other = { 1.6, 1, HES_FAIR_BACKLOGGED };
+	uint32_t small = add(q, 2, 1), large = add(q, 8, 1), alone;
+
+	assert_true(hes_fair_queue_phi_fair(q) == 1);
+	assert_int_equal(hes_fair_queue_add(q, 1, &other, &alone, NULL), 0);
+	submit(q, small, 1);
+	submit(q, large, 1);
+	assert_true(fabs(hes_fair_queue_phi_fair(q) - 3.2 / 8) < 1e-12);
+	submit(q, alone, 1);
+	assert_true(fabs(hes_fair_queue_phi_fair(q) - 3.2 / 8) < 1e-12);
+	done(q, large, 1);
+	assert_true(fabs(hes_fair_queue_phi_fair(q) - 16. / 18) < 1e-12);
+	hes_fair_queue_destroy(q);
+}
+
 TEST(a_debt_of_a_user_outlives_its_tenants)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 20);
