@@ -243,7 +243,6 @@ static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint
 			      .weight = h->weight,
 			      .user_weight = user_of(ts->connections, uid)->weight,
 			      .clock_mhz = h->clock_mhz,
-			      .came = ++ts->serial,
 			      .came_ns = now,
 			      .sums.interval_ns = ts->c->queue.interval * ts->c->queue.quantum_ns,
 			      .power.queued_w = HES_FAIR_MAX_NUMBER };

@@ -27,7 +27,6 @@ struct tenant {
 	bool weight_set; /* by SET: HELLO does not change it */
 	uint32_t clock_mhz;
 	struct power power;
-	uint64_t came; /* serial number: tells it from another one in the same place */
 	uint64_t came_ns, left_ns;
 	struct sums sums;
 
@@ -60,7 +59,6 @@ struct tenants {
 	struct tenant *v;
 	uint32_t n;          /* places */
 	struct turns *turns; /* [c->n_gpus] */
-	uint64_t serial;
 };
 
 /** @return 0; -ENOMEM. Free it in any case. */

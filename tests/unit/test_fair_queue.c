@@ -614,7 +614,6 @@ TEST(a_user_with_64_names_has_the_time_of_one_with_one)
 	}
 }
 
-/* A new name of a user has the user's debt; a user that was alone owes nothing. */
 /* In each user, and between users of the power at which the energies of their tenants are equal. */
 TEST(energy_can_be_equal_up_to_the_phi_of_the_worst_level)
 {
@@ -634,6 +633,7 @@ TEST(energy_can_be_equal_up_to_the_phi_of_the_worst_level)
 	hes_fair_queue_destroy(q);
 }
 
+/* A new name of a user has the user's debt; a user that was alone owes nothing. */
 TEST(a_debt_of_a_user_outlives_its_tenants)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 20);

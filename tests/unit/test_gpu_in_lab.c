@@ -445,7 +445,6 @@ static void await_contexts(size_t gpu, size_t want, const struct hes_member_rule
 	assert_int_equal(clients, want);
 }
 
-/* Two jobs by MPS, one of them ours, and one without MPS that belongs to nobody. */
 TEST(processes_that_use_a_gpu_are_listed_while_they_do)
 {
 	int32_t *active = NULL;
@@ -462,6 +461,7 @@ TEST(processes_that_use_a_gpu_are_listed_while_they_do)
 	assert_int_equal(hes_device_active_processes(devices, 99, 2, &active, NULL), -EINVAL);
 }
 
+/* Two jobs by MPS, one of them ours, and one without MPS that belongs to nobody. */
 TEST(contexts_are_listed_with_the_job_they_belong_to)
 {
 	struct hes_contexts c = { 0 };
