@@ -469,3 +469,13 @@ policies() {
 	# Well-formed: not found here.
 	run -1 "$HESHARE" measure --gpus GPU-12345678,00000000:01:00.0,7 -- true
 }
+
+@test "commands and options that documents name are there" {
+	printf 'Use `heshare run --gone`.\n\n    heshare go jobs.csv --gpus all\n    heshare plan a.csv \\\n        --other -- x --y | z --z\n' >bad.md
+	run -1 python3 "$HES_SOURCE_ROOT/tests/tools/docs_commands.py" "$HESHARE" bad.md
+	[ "$output" = "bad.md: heshare run has no option --gone
+bad.md: no command: heshare go
+bad.md: heshare plan has no option --other" ]
+	cd "$HES_SOURCE_ROOT"
+	python3 tests/tools/docs_commands.py "$HESHARE" {README,ARCHITECTURE,CONTRIBUTING,SECURITY}.md docs/*.md docs/formats/*.md papers/*.md papers/*/*.md bench/gpu/*.md
+}
