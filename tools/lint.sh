@@ -32,14 +32,12 @@ then echo "unfinished work"; failed=1; fi
 if grep -nE '@@[A-Z_]+@@' "${texts[@]}" | grep -v '^\./tools/lint.sh:'
 then echo "a mark that was to be filled in"; failed=1; fi
 
-while IFS=: read -r file link; do
-	if [ ! -e "$(dirname "$file")/$link" ]; then echo "$file: the link $link leads nowhere"; failed=1; fi
-done < <(printf '%s\n' "${texts[@]}" | grep '\.md$' |
-	xargs grep -HoP '\]\(\K(?!https?:|#)[^)#]+' || true)
+mapfile -t pages < <(printf '%s\n' "${texts[@]}" | grep '\.md$')
+tools/check-links.py "${pages[@]}" || failed=1
 
 # Documents wrap at 100 columns; tables, code, headings of pictures and what programs wrote may be
 # longer.
-mapfile -t documents < <(printf '%s\n' "${texts[@]}" | grep '\.md$' | grep -v '^\./docs/results/')
+mapfile -t documents < <(printf '%s\n' "${pages[@]}" | grep -v '^\./docs/results/')
 if ! awk 'FNR == 1 { code = 0 } /^```/ { code = !code } !code && !/^(\||    |!\[)/ && length > 100 {
 	print FILENAME ":" FNR ": " length " columns; wrap it at 100"; wide = 1 } END { exit wide }' "${documents[@]}"; then failed=1; fi
 
