@@ -48,8 +48,23 @@ static bool place_fits(const struct run_queue *q, const struct co_run *c, const 
 				c->memory_mib + p->memory_mib <= q->memory_mib);
 }
 
+static long queue_take(struct run_queue *q, size_t i)
+{
+	q->reach = i + 1 > q->reach ? i + 1 : q->reach;
+	return (long)i;
+}
+
+/* Whether a job may start before one that waits to run alone. It wins what runs now and that job,
+ * which loses what it takes longer than what runs now. */
+static bool place_may_pass(const struct run_queue *q, const struct run_place *p,
+			   const struct run_place *waits)
+{
+	return p->takes_us - q->left_us <= q->left_us + waits->takes_us;
+}
+
 long run_admit_next(struct run_queue *q)
 {
+	const struct run_place *waits = NULL; /* to run alone */
 	size_t i = first_open(q);
 	uint32_t batch;
 	struct co_run c;
@@ -59,20 +74,21 @@ long run_admit_next(struct run_queue *q)
 	batch = q->v[i].batch;
 	c = co_run_of(q);
 	for (size_t k = i; k < q->n; k++)
-		if (q->v[k].invited && q->v[k].state == RUN_WAITING) {
-			q->reach = k + 1 > q->reach ? k + 1 : q->reach;
-			return (long)k;
-		}
+		if (q->v[k].invited && q->v[k].state == RUN_WAITING)
+			return queue_take(q, k);
 	for (; i < q->n && (q->together || q->v[i].batch == batch); i++) {
-		if (q->v[i].state != RUN_WAITING)
+		struct run_place *p = &q->v[i];
+
+		if (p->state != RUN_WAITING)
 			continue;
-		if (place_fits(q, &c, &q->v[i])) {
-			q->reach = i + 1 > q->reach ? i + 1 : q->reach;
-			return (long)i;
+		if (place_fits(q, &c, p) && (!waits || place_may_pass(q, p, waits))) {
+			p->backfilled = waits != NULL;
+			return queue_take(q, i);
 		}
 		/* Within a batch there is no order to keep: a suspect waits for the others. */
-		if (q->together || c.alone)
+		if (c.alone || (q->together && (!p->alone || p->prompt || q->left_us <= 0)))
 			return -1;
+		waits = q->together && !waits ? p : waits;
 	}
 	return -1;
 }

@@ -4,8 +4,10 @@
  *
  * With a barrier (together is 0) the jobs of a batch run together, and the next batch waits until
  * all have ended. In an open queue a job starts, in order, when its share and memory are free and
- * fewer than `together` jobs run; a job that waits holds up those behind it. A job that is tried
- * again waits at its old place.
+ * fewer than `together` jobs run; a job that waits holds up those behind it. Jobs behind one that
+ * waits to run alone are backfilled: they start before it where they win more time by that than it
+ * loses. What is left of them lets in no others, so that one starts at last. A job that is tried again waits at its
+ * old place.
  */
 #ifndef HES_RUN_ADMIT_H
 #define HES_RUN_ADMIT_H
@@ -37,6 +39,9 @@ struct run_place {
 			  MPS */
 	bool alone;    /* it is tried again alone */
 	bool invited;  /* it starts next to what runs all the same (job_set.c) */
+	bool prompt;   /* it has a deadline: none is backfilled before it */
+	bool backfilled;  /* set by run_admit_next() */
+	int64_t takes_us; /* as planned */
 	enum run_place_state state;
 };
 
@@ -48,6 +53,7 @@ struct run_queue {
 	uint32_t shares_pct; /* of an open queue: most that the shares of running jobs sum to */
 	uint32_t together;   /* 0: a barrier between batches */
 	uint32_t memory_mib; /* of the GPU */
+	int64_t left_us;     /* the longest of those that run and were not backfilled; 0: unknown */
 };
 
 /** @return index of the place to start next, if at all; -1: none may start now */

@@ -100,6 +100,8 @@ void run_place_task(const struct run_places *ps, struct run_task *t, struct run_
 	place->task = t;
 	place->memory_mib = hes_memory_on(type, hes_job_memory_mib(t->job));
 	place->user = g->mps.wanted ? run_user(t->job->user) : 0;
+	place->takes_us = task_planned_us(t);
+	place->prompt = t->job->has_deadline;
 	t->gpu = g;
 	t->place = place;
 	t->limit_us = limit_of(q, t);

@@ -179,6 +179,19 @@ static bool start_is_refused(struct run_starter *s, const struct run_gpu *g,
 	return true;
 }
 
+static int64_t longest_left_us(const struct run_gpu *g, int64_t now)
+{
+	int64_t longest_us = 0;
+
+	for (uint32_t i = 0; i < run_gpu_started(g); i++) {
+		const int64_t left_us = task_left_us(g->running[i], now);
+
+		if (!g->running[i]->place->backfilled && left_us > longest_us)
+			longest_us = left_us;
+	}
+	return longest_us;
+}
+
 /* Make the processes of the jobs that may start on a GPU. @return how many were added to @list */
 static size_t fork_jobs(struct run_starter *s, struct run_gpu *g, bool plan_near,
 			struct run_task **list)
@@ -187,6 +200,7 @@ static size_t fork_jobs(struct run_starter *s, struct run_gpu *g, bool plan_near
 	size_t n = 0;
 	long next;
 
+	g->queue.left_us = longest_left_us(g, run_now_us(s->log->clock));
 	while (run_gpu_started(g) + n < HES_MAX_SHARING &&
 	       (next = run_admit_next(&g->queue)) >= 0) {
 		struct run_task *t = g->queue.v[next].task;

@@ -191,6 +191,46 @@ TEST(a_suspect_runs_alone)
 	assert_int_equal(run_admit_next(&q), -1); /* a suspect runs without co-runners */
 }
 
+/* They once waited for it, while most of the GPU had nothing to do. */
+TEST(jobs_are_backfilled_before_one_that_waits_to_run_alone_until_it_would_lose_more)
+{
+	struct run_place v[] = {
+		{ .sm_pct = 50, .takes_us = 100, .state = RUN_STARTED },
+		{ .sm_pct = 50, .takes_us = 20, .alone = true },
+		{ .sm_pct = 50, .takes_us = 20, .alone = true },
+		{ .sm_pct = 20, .takes_us = 200 },
+		{ .sm_pct = 20, .takes_us = 201 },
+		{ .sm_pct = 20, .takes_us = 10 },
+	};
+	struct run_queue q = { .v = v,
+			       .n = 6,
+			       .reach = 1,
+			       .together = 4,
+			       .shares_pct = 100,
+			       .memory_mib = 1000,
+			       .left_us = 90 };
+
+	/* 110 us later instead of 110 us earlier; the next one would lose more, and keeps its turn.
+	 */
+	assert_int_equal(start_all(&q), 1);
+	assert_int_equal(v[3].state, RUN_STARTED);
+	assert_true(v[3].backfilled);
+	v[1].prompt = true;
+	q.left_us = 200;
+	assert_int_equal(start_all(&q), 0);
+	v[1].prompt = false;
+	/* Of what ran before it nothing is left: that of the backfilled one does not count. */
+	v[0].state = RUN_OVER;
+	q.left_us = 0;
+	assert_int_equal(start_all(&q), 0);
+	v[3].state = RUN_OVER;
+	assert_int_equal(start_all(&q), 1);
+	assert_int_equal(v[1].state, RUN_STARTED);
+	/* While it runs, alone, nothing starts. */
+	q.left_us = 1000;
+	assert_int_equal(start_all(&q), 0);
+}
+
 TEST(a_job_has_its_gpu_to_itself_where_nothing_can_join_it)
 {
 	struct run_place v[] = {
