@@ -178,6 +178,7 @@ static int lane_failed(struct lane *l, const struct hes_child_end *end, struct h
 	const struct hes_profiled *j = l->job;
 
 	l->broken = !l->lines && (end->code == NOT_RUN || end->code == NOT_FOUND);
+	l->status = l->lines || l->runs > 1 ? 0 : end->signal ? 128 + end->signal : end->code;
 	if (end->signal)
 		return hes_fail(err, -ECHILD, "%s at batch size %u was ended by signal %d%s%s",
 				j->workload, j->batch_size, end->signal,

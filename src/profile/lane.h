@@ -66,6 +66,7 @@ struct lane {
 	bool sought;      /* its first use of the GPU, also after its first progress */
 	bool broken; /* its command cannot be run, or prints no progress: no other run will help
 		      */
+	int status;  /* of a first run that failed without progress, 128 + N for signal N; else 0 */
 	int failed;  /* -errno of a start ahead, for the reason @why */
 	struct hes_err why;
 	/* The window: sums between its marks. */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +13,9 @@
 #include "base/file.h"
 #include "base/plural.h"
 
-#define GRACE_S 1    /* for an MPS daemon to end */
-#define CAPPED  0.05 /* of the time */
+#define GRACE_S  1    /* for an MPS daemon to end */
+#define CAPPED   0.05 /* of the time */
+#define FAILURES 3    /* starts of a job alone that end in the same way, before any progress */
 
 static void session_quiet(struct session *s, double seconds)
 {
@@ -239,6 +241,9 @@ static int join_job(struct session *s, const struct hes_sequence *t, uint32_t at
 		return rc;
 	l = s->lanes[s->n - 1];
 	rc = session_wait(s, 0, l->job->iterations || l->was_stopped ? 1 : 2, err);
+	pthread_mutex_lock(&s->all->lock);
+	s->all->facts[l->job - s->all->p->jobs].works |= !rc;
+	pthread_mutex_unlock(&s->all->lock);
 	session_quiet(s, l->warm ? m->settle_s : m->warm_up_s);
 	return rc;
 }
@@ -273,14 +278,16 @@ static bool has_job(const struct hes_sequence *t, size_t job)
 }
 
 /* A job that no other start will help fails in all its sequences. */
-static size_t leave_out_job(struct session *s, size_t job)
+static size_t leave_out_job(struct session *s, const struct lane *broken)
 {
+	const size_t job = (size_t)(broken->job - s->all->p->jobs);
 	size_t failed = 0;
 
 	for (size_t k = 0; k < s->all->p->n_types; k++) {
 		const struct hes_sequences *of = &s->all->p->sequences[k];
 
-		for (size_t i = 0; i < of->n; i++)
+		/* On another type of GPU a command that can be run may work. */
+		for (size_t i = 0; i < of->n && (broken->broken || of->type == s->type); i++)
 			if (has_job(&of->v[i], job))
 				failed += leave_out(s, of->type, &of->v[i]);
 	}
@@ -291,8 +298,7 @@ static void count_failed(struct session *s, const struct hes_sequence *t, const 
 			 const struct hes_err *err)
 {
 	char note[HES_ERR_MAX + 160];
-	size_t failed = broken ? leave_out_job(s, (size_t)(broken->job - s->all->p->jobs))
-			       : leave_out(s, s->type, t);
+	size_t failed = broken ? leave_out_job(s, broken) : leave_out(s, s->type, t);
 
 	pthread_mutex_lock(&s->all->lock);
 	for (uint32_t i = 0; i < t->n; i++)
@@ -301,8 +307,9 @@ static void count_failed(struct session *s, const struct hes_sequence *t, const 
 	s->all->progress.failed += failed;
 	s->all->progress.points += failed;
 	pthread_mutex_unlock(&s->all->lock);
-	snprintf(note, sizeof(note), "GPU %zu: %s; left out: %zu point%s", s->gpu, err->msg, failed,
-		 hes_s(failed));
+	snprintf(note, sizeof(note), "GPU %zu: %s%s; left out: %zu point%s", s->gpu, err->msg,
+		 broken && !broken->broken ? ", as each time before: it is not started again" : "",
+		 failed, hes_s(failed));
 	if (failed)
 		profiling_report(s->all, note);
 }
@@ -358,6 +365,25 @@ static const struct lane *find_broken(const struct session *s, const struct hes_
 	return NULL;
 }
 
+/* A job that has failed alone, in its first starts and always in the same way. What kills jobs from
+ * outside does not count. @return NULL: none */
+static const struct lane *find_failing(struct session *s)
+{
+	const struct lane *l = s->n == 1 && !pool_waiting(s) ? s->lanes[0] : NULL;
+	bool works;
+
+	if (!l || !l->status || l->status == 128 + SIGKILL || l->status == 128 + SIGTERM)
+		return NULL;
+	pthread_mutex_lock(&s->all->lock);
+	works = s->all->facts[l->job - s->all->p->jobs].works;
+	pthread_mutex_unlock(&s->all->lock);
+	if (s->failing != l->job || s->failing_status != l->status)
+		s->failures = 0;
+	s->failing = l->job;
+	s->failing_status = l->status;
+	return ++s->failures >= FAILURES && !works ? l : NULL;
+}
+
 /*
  * A sequence has failed while other processes waited or started: they may be the cause. It runs
  * once more, alone. If jobs make progress then, and did not before, processes that are stopped hold
@@ -403,6 +429,7 @@ static int run_sequence(struct session *s, const struct hes_sequence *t, struct 
 	if (rc >= 0)
 		return rc;
 	broken = find_broken(s, t);
+	broken = broken ? broken : find_failing(s);
 	if (session_clear(s, &why)) {
 		*err = why;
 		return -EBUSY;

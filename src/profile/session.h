@@ -29,6 +29,7 @@ struct work {
 /** What is known of a job. */
 struct job_facts {
 	uint32_t memory_mib; /* device memory of one process; 0: unknown */
+	bool works;          /* it has made progress */
 	bool fails_ahead; /* it failed, or its co-runners, or cannot be stopped: it starts when it
 			     is its turn */
 };
@@ -68,6 +69,9 @@ struct session {
 	size_t n;
 	const struct hes_sequence *queue[SESSION_QUEUE]; /* taken, still to run */
 	size_t n_queue;
+	const struct hes_profiled *failing; /* its last starts alone failed with this status */
+	int failing_status;
+	unsigned failures;
 	bool alone;     /* nothing but what is measured runs or is kept */
 	double quiet_s; /* nothing is measured before */
 	struct hes_contexts contexts;

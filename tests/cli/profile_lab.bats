@@ -234,6 +234,21 @@ rows() {
 		jq -e '[.measured, .failed, .left, .starts] == [0, 40, 0, 2]' <<<"$output"
 		[ "$(grep -c 'left out: 20 points' <<<"$stderr")" = 2 ]
 	done
+	# One that always ends with an error is given up after three starts, alone; one that works at
+	# first is not, nor is one that is killed.
+	for command in false 'kill -9 $$' 'mkdir w$CUDA_MPS_ACTIVE_THREAD_PERCENTAGE && mkdir first && exec vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2'; do
+		run -1 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile broken -g 0 \
+			"${QUICK[@]}" --shares 50,60,70,80,90,100 --clocks default --batch 1 --json -- "$command"
+		case $command in
+		false)
+			jq -e '[.measured, .failed, .left, .starts] == [0, 6, 0, 3]' <<<"$output"
+			[[ "$stderr" == *"ended with status 1, as each time before: it is not started again; left out: 4 points"* ]]
+			;;
+		kill*) jq -e '[.measured, .failed, .starts] == [0, 6, 6]' <<<"$output" ;;
+		*) jq -e '.measured == 1 and .failed == 5 and .starts >= 6' <<<"$output" ;;
+		esac
+	done
+	rows "DELETE FROM points WHERE workload = 'broken'; DELETE FROM profiles"
 	# Nothing is stored, nor what earlier points of other jobs would give.
 	[ "$(rows "SELECT (SELECT count(*) FROM points), (SELECT count(*) FROM profiles)")" = "1|0" ]
 }
