@@ -393,5 +393,5 @@ struct learn_cost learn_paid(const struct learn_account *a)
 
 bool learn_may(const struct learn_account *a, double cost_s)
 {
-	return learn_paid(a).seconds + cost_s <= a->explore_pct / 100 * a->worked_s;
+	return learn_paid(a).seconds + cost_s <= a->explore_pct / 100 * (a->start_s + a->worked_s);
 }

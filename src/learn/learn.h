@@ -176,7 +176,8 @@ struct learn_cost {
 struct learn_cost learn_cost_of(const struct learn_window *w, const struct learn_alone *alone);
 
 struct learn_account {
-	double explore_pct; /* of worked_s */
+	double explore_pct; /* of worked_s and start_s */
+	double start_s;     /* time that is still to be worked, but pays for a first experiment */
 	double worked_s;    /* of all GPUs with jobs */
 	uint32_t n[LEARN_WHATS];
 	struct learn_cost cost[LEARN_WHATS];

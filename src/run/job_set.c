@@ -16,7 +16,7 @@
 #define DRAIN_US 2000000  /* what a held job has launched before ends by then */
 #define ALONE_US 60000000 /* longest wait for a member's own rate, or for one that shows none */
 #define ALONE_S  10       /* a member alone */
-#define OWN_S    13       /* what that may cost: until the others are held and their work ends */
+#define HOLD_S   3        /* until the others are held and their work has ended */
 #define INVITE_S 2.5      /* what a set without evidence may cost */
 
 static uint32_t set_kinds(struct run_learner *l, const struct run_gpu *g,
@@ -48,7 +48,14 @@ static bool set_shows_work(const struct run_gpu *g, int64_t now)
 	return true;
 }
 
-/* The others stand still meanwhile: all of it is an experiment. @param w  NULL: it was given up */
+/* What a member alone may cost. It works in place of the others: what they did more together. */
+static double set_alone_cost_s(const struct run_gpu *g, double seconds)
+{
+	return seconds * fmax(g->set.work - 1, 0);
+}
+
+/* A member alone leaves a part of the GPU idle if it has a share. @param w  NULL: it was given up
+ */
 static void set_pay_alone(struct run_learner *l, struct run_gpu *g, const struct learn_window *w,
 			  int64_t now)
 {
@@ -59,6 +66,8 @@ static void set_pay_alone(struct run_learner *l, struct run_gpu *g, const struct
 	if (!g->set.held_us)
 		return;
 	g->set.held_us = 0;
+	if (w && g->set.alone->attempt.sm_pct == 100)
+		cost.seconds = fmax(cost.seconds - w->seconds, 0) + set_alone_cost_s(g, w->seconds);
 	if (w)
 		cost.joules = cost.seconds * w->joules / w->seconds;
 	else if (is_there && seg->has_energy && seg->seconds > 0)
@@ -282,8 +291,10 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	set_note(s, g, &gain, verdict == LEARN_SEPARATE ? "separated" : "they stay together");
 	set_teach(l, g, &w);
 	g->set.state = RUN_SET_KEPT;
+	g->set.work = 1 / gain.time;
 	if (verdict != LEARN_SEPARATE)
 		return;
+	g->set.work = 0;
 	learn_refuse(&l->apart, 0, kinds, set_kinds(l, g, kinds));
 	set_separate(s, g);
 }
@@ -304,6 +315,8 @@ static bool set_is_same(const struct run_gpu *g)
 
 static void set_begin(struct run_gpu *g, int64_t now)
 {
+	if (run_gpu_started(g) <= g->set.n)
+		g->set.work = 0;
 	g->set.n = run_gpu_started(g);
 	g->set.state = g->set.n > 1 ? RUN_SET_NEW : RUN_SET_NONE;
 	g->set.from_us = now;
@@ -358,7 +371,7 @@ static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		return;
 	}
 	at = set_next_alone(s, g);
-	if (at < g->set.n && !set_may(s->learner, OWN_S))
+	if (at < g->set.n && !set_may(s->learner, HOLD_S + set_alone_cost_s(g, ALONE_S)))
 		return;
 	g->set.from_us = now;
 	g->set.state = at == g->set.n ? RUN_SET_WATCHED : RUN_SET_ALONE;
@@ -417,7 +430,9 @@ static void set_invite(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		if (learn_is_refused(&l->refusals, 0, kinds, n + 1) ||
 		    learn_is_refused(&l->measured, 0, kinds, n + 1))
 			continue;
-		if (!set_may(l, INVITE_S + (l->kinds[kind].clocks.n ? 0 : OWN_S)))
+		if (!set_may(l, INVITE_S + (l->kinds[kind].clocks.n
+						    ? 0
+						    : HOLD_S + set_alone_cost_s(g, ALONE_S))))
 			return;
 		p->invited = g->set.invited = true;
 		return;

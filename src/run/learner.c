@@ -18,6 +18,7 @@
 #define BY_LOOKS_S   1        /* of a time that is read with the progress */
 #define LINES_US     30000000 /* after which no line of progress is waited for */
 #define QUIET_LINES  5        /* so many are missing: the job stands still */
+#define START_S      600      /* about what an unknown job is taken to need */
 #define KNOWN_CLOCKS 3        /* of a measured kind: planners know how it follows the clock */
 
 void run_learner_begin(struct run_learner *l)
@@ -28,6 +29,7 @@ void run_learner_begin(struct run_learner *l)
 
 	l->prefer = l->q->explore_pct > 0 && strcmp(p->name, name) == 0 ? p : NULL;
 	l->account.explore_pct = l->q->explore_pct;
+	l->account.start_s = START_S;
 	l->earlier = l->log->run->learning;
 	if (l->prefer && l->q->store &&
 	    hes_store_sets(l->q->store, NULL, &l->sets, &l->n_sets, &err))

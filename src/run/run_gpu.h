@@ -124,6 +124,7 @@ struct run_set {
 	struct run_task *alone;
 	int64_t held_us; /* since when the others are held for it; 0: they are not */
 	int64_t attempts[HES_MAX_SHARING];
+	double work; /* of the set before it, as turns at a time; 0: one job, or not known */
 	int64_t from_us;
 	int64_t again_us, wait_us; /* job_floor.c: when a held job is tried again, and the wait */
 };

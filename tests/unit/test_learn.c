@@ -292,10 +292,12 @@ TEST(the_last_member_that_helps_is_held)
 
 TEST(experiments_cost_at_most_their_part_of_the_work)
 {
-	struct learn_account a = { .explore_pct = 2 };
+	struct learn_account a = { .explore_pct = 2, .start_s = 600 };
 
-	assert_false(learn_may(&a, 1));
-	a.worked_s = 1000;
+	/* What comes pays for the first one. */
+	assert_true(learn_may(&a, 12));
+	assert_false(learn_may(&a, 12.1));
+	a.worked_s = 400;
 	assert_true(learn_may(&a, 20));
 	learn_pay(&a, LEARN_OF_SET, &(struct learn_cost){ 15, 300, 40 });
 	learn_pay(&a, LEARN_OF_CLOCK, &(struct learn_cost){ 1, NAN, 2 });
@@ -307,6 +309,8 @@ TEST(experiments_cost_at_most_their_part_of_the_work)
 	learn_pay(&a, LEARN_OF_SET, &(struct learn_cost){ -10, -100, 5 });
 	assert_true(learn_may(&a, 4));
 	assert_false(learn_may(&a, 4.1));
+	a = (struct learn_account){ .start_s = 600 };
+	assert_false(learn_may(&a, .1));
 }
 
 int main(void)
