@@ -103,7 +103,7 @@ void jobs_file_plan_begun(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX
 		rename(next, out);
 }
 
-/* Whether the plan in a run's folder is of another jobs file, whose run is not done. */
+/* Whether a plan in a run's folder is of another jobs file, whose run is not done. */
 static bool other_resumes(struct hes_journal *j, const struct hes_run *run,
 			  const struct hes_catalogue *c, const char *path, struct hes_run *other)
 {
@@ -126,6 +126,10 @@ int jobs_file_save_plan(struct hes_journal *j, const struct hes_run *run,
 	char path[JOBS_FILE_PLAN_MAX];
 	struct hes_run other;
 
+	/* It may have been killed before its plan got its name. */
+	jobs_file_plan_next(run, path);
+	if (other_resumes(j, run, c, path, &other))
+		jobs_file_plan_begun(&other, path);
 	jobs_file_plan(run, path);
 	if (other_resumes(j, run, c, path, &other))
 		return hes_fail(err, -EEXIST,

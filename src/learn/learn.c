@@ -10,10 +10,13 @@
 
 #include "base/root_sum.h"
 
-#define SURE      2     /* standard errors between "unclear" and a verdict */
-#define BY_MODEL  0.025 /* standard error of what a share makes of a job, by the predictor */
-#define WATCH_S   8     /* a set, before it is judged */
-#define UNCLEAR_S 60    /* after which a set that is neither better nor worse stays */
+#define SURE 2 /* standard errors between "unclear" and a verdict */
+/* Standard error of what a share makes of a job, by the predictor. Eight networks at five shares in
+ * the lab: half of them are off by 1.1 % at most, the mean square by 5.6 %. */
+#define BY_MODEL   0.025
+#define LEAST_WORK .001 /* of a set in which nothing moves: 1000 times worse than turns */
+#define WATCH_S    8    /* a set, before it is judged */
+#define UNCLEAR_S  60   /* after which a set that is neither better nor worse stays */
 
 static const struct learn_preference preferences[] = {
 	{ "balanced", 1, 1, 1.3 },
@@ -190,10 +193,11 @@ bool learn_set_gain(const struct learn_window *w, const struct learn_alone *alon
 		variance += se * se;
 		turns_j += part * w->seconds * alone[i].power_w;
 	}
-	if (!(work > 0))
+	if (!w->n)
 		return false;
+	work = fmax(work, LEAST_WORK);
 	*out = (struct learn_gain){ .time = 1 / work,
-				    .energy = w->joules / turns_j,
+				    .energy = turns_j > 0 ? w->joules / turns_j : NAN,
 				    .se = sqrt(variance) / work };
 	return true;
 }
@@ -393,5 +397,6 @@ struct learn_cost learn_paid(const struct learn_account *a)
 
 bool learn_may(const struct learn_account *a, double cost_s)
 {
-	return learn_paid(a).seconds + cost_s <= a->explore_pct / 100 * (a->start_s + a->worked_s);
+	return learn_paid(a).seconds + a->going_s + cost_s <=
+	       a->explore_pct / 100 * (a->start_s + a->worked_s);
 }

@@ -103,7 +103,8 @@ struct learn_gain {
 	double se;           /* standard error of time, as a part of it */
 };
 
-/** @param alone  one a member of @w. @return false: a member shows no rate, or has none alone */
+/** @param alone  one a member of @w. Where no member moves, the set is far worse than turns.
+ * @return false: a member shows no rate, or has none alone */
 bool learn_set_gain(const struct learn_window *w, const struct learn_alone *alone,
 		    struct learn_gain *out);
 /** seconds^time x joules^energy against taking turns; below 1 the set is what @p wants. */
@@ -179,6 +180,7 @@ struct learn_account {
 	double explore_pct; /* of worked_s and start_s */
 	double start_s;     /* time that is still to be worked, but pays for a first experiment */
 	double worked_s;    /* of all GPUs with jobs */
+	double going_s;     /* what experiments that go on may cost */
 	uint32_t n[LEARN_WHATS];
 	struct learn_cost cost[LEARN_WHATS];
 };

@@ -6,8 +6,8 @@
  * all have ended. In an open queue a job starts, in order, when its share and memory are free and
  * fewer than `together` jobs run; a job that waits holds up those behind it. Jobs behind one that
  * waits to run alone are backfilled: they start before it where they win more time by that than it
- * loses. What is left of them lets in no others, so that one starts at last. A job that is tried again waits at its
- * old place.
+ * loses. What is left of them lets in no others, so that one starts at last. A job that is tried
+ * again waits at its old place.
  */
 #ifndef HES_RUN_ADMIT_H
 #define HES_RUN_ADMIT_H

@@ -160,10 +160,13 @@ int run_hold(struct run_holder *h, struct run_task *t, const char *why, struct h
 		return hes_fail(err, -EBUSY, "job %s cannot be held: %s", t->job->id, cause);
 	if (t->job->has_deadline)
 		return hes_fail(err, -EPERM, "job %s has a deadline", t->job->id);
+	if (t->hold.refused)
+		return hes_fail(err, -EPERM, "job %s cannot be held, as was said", t->job->id);
 	rc = hes_journal_may_hold(h->log->journal, t->job->workload, &may, err);
 	if (rc)
 		return rc;
-	if (!may || workload_is_never_held(h, t))
+	t->hold.refused = !may || workload_is_never_held(h, t);
+	if (t->hold.refused)
 		return hes_fail(err, -EPERM,
 				"job %s: co-runners stalled when a job of workload %s was held",
 				t->job->id, t->job->workload);
@@ -189,6 +192,7 @@ static void hold_now(struct run_holder *h, struct run_task *t)
 	run_account(h->meter, g);
 	if (hes_guard_stop(h->settings->guard, &t->child, &err)) {
 		run_tell(h->log, "job %s cannot be held: %s", t->job->id, err.msg);
+		t->hold.refused = true;
 		return;
 	}
 	now = run_now_us(h->log->clock);

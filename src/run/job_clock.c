@@ -52,6 +52,7 @@ void run_learn_clock_over(struct run_learner *l, struct run_task *t)
 					   WINDOW_S);
 	learn_pay(&l->account, LEARN_OF_CLOCK, &cost);
 	t->clock.trying_mhz = 0;
+	t->gpu->experiment_s = 0;
 }
 
 /* The job has co-runners, or its GPU holds no clock: back to what was planned. */
@@ -129,6 +130,7 @@ static void job_clock_saw(struct run_learner *l, struct learn_clocks *c, struct 
 	}
 	learn_clocks_saw(c, w);
 	t->clock.trying_mhz = 0;
+	t->gpu->experiment_s = 0;
 }
 
 static void job_clock_choose(struct run_learner *l, struct learn_clocks *c, struct run_task *t,
@@ -143,8 +145,7 @@ static void job_clock_choose(struct run_learner *l, struct learn_clocks *c, stru
 	t->clock.reported |= over;
 	t->clock.settled |= over;
 	if (!over && c->n) {
-		run_learner_work(l);
-		if (learn_may(&l->account, learn_clocks_cost_s(type, l->prefer, mhz, WINDOW_S)))
+		if (run_learner_may(l, t->gpu, learn_clocks_cost_s(type, l->prefer, mhz, WINDOW_S)))
 			t->clock.trying_mhz = mhz;
 		else
 			mhz = learn_clocks_best(c, l->prefer);

@@ -4,6 +4,7 @@
  * Its speed is looked at every few seconds. While it is below its floor, its co-runners without a
  * floor are held, the newest first.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -96,7 +97,8 @@ static bool floor_look(struct run_learner *l, struct run_task *t, int64_t now, d
 
 static bool floor_may_hold(const struct run_task *t)
 {
-	return !(t->job->keep > 0) && !t->job->has_deadline && !t->hold.wanted_us;
+	return !(t->job->keep > 0) && !t->job->has_deadline && !t->hold.wanted_us &&
+	       !t->hold.refused;
 }
 
 static struct run_task *newest_without_floor(const struct run_gpu *g)
@@ -126,18 +128,23 @@ static uint32_t count_without_floor(const struct run_gpu *g)
 static bool floor_hold(struct run_learner *l, struct run_holder *h, struct run_gpu *g,
 		       const struct run_task *below, double part)
 {
-	struct run_task *t = newest_without_floor(g);
+	struct run_task *t;
 	char why[RUN_HOLD_WHY];
 	struct hes_err err;
+	int rc = -EPERM;
 
-	if (!t)
-		return false;
 	snprintf(why, sizeof(why), "job %.60s has %.2f of its speed alone, and is to keep %.2f",
 		 below->job->id, part, below->job->keep);
-	if (run_hold(h, t, why, &err)) {
-		run_tell(l->log, "%s: %s", run_gpu_name(g), err.msg);
-		return false;
+	while (rc == -EPERM) {
+		t = newest_without_floor(g);
+		if (!t)
+			return false;
+		rc = run_hold(h, t, why, &err);
+		if (rc == -EPERM)
+			run_tell(l->log, "%s: %s", run_gpu_name(g), err.msg);
 	}
+	if (rc)
+		return false;
 	run_learner_note(l, run_gpu_name(g), below->job->id,
 			 "had %.2f of its speed alone, below its floor of %.2f: job %s is held",
 			 part, below->job->keep, t->job->id);

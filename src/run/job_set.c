@@ -91,6 +91,7 @@ static void set_give_up(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	for (uint32_t i = 0; i < run_gpu_started(g); i++)
 		if (!run_learner_shows_work(g->running[i], now))
 			run_learner_mute(s->learner, g->running[i]);
+	g->experiment_s = 0;
 	if (g->set.state == RUN_SET_ALONE && g->set.alone->job->keep > 0)
 		run_floor_give_up(s->learner, g->set.alone, "could not be measured alone");
 	set_leave(s, g, RUN_SET_KEPT, "one of them cannot be measured alone");
@@ -142,6 +143,7 @@ static bool set_saw_alone(struct run_job_sets *s, struct run_gpu *g, struct run_
 static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
 	struct run_task *t = g->set.alone;
+	struct learn_alone own;
 	struct learn_clocks *c;
 	struct learn_window w;
 	int64_t from_us;
@@ -164,6 +166,11 @@ static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	if (c)
 		learn_clocks_saw(c, &w);
 	set_pay_alone(s->learner, g, &w, now);
+	/* Without joules there is no figure to keep. */
+	if (!run_learner_apart(s->learner, t, &own)) {
+		set_give_up(s, g, now);
+		return;
+	}
 	g->set.state = RUN_SET_NEW;
 	run_release_all(s->holder, g, "the other was measured");
 }
@@ -219,17 +226,23 @@ static void set_separate(struct run_job_sets *s, struct run_gpu *g)
 	struct set_free f;
 
 	g->set.state = RUN_SET_SEPARATE;
+	hes_fail(&err, -EPERM, "each has a deadline");
 	while (set_is_worse(s->learner, g, &f)) {
 		uint32_t may_hold = 0, at;
+		int rc = 0;
 
 		for (uint32_t i = 0; i < f.n; i++)
-			may_hold |= (uint32_t)!f.v[i]->job->has_deadline << i;
+			may_hold |= (uint32_t)(!f.v[i]->job->has_deadline && !f.v[i]->hold.refused)
+				    << i;
 		at = learn_set_to_hold(&s->learner->apart, 0, f.kinds, f.n, 0, may_hold);
-		if (at < f.n && !run_hold(s->holder, f.v[at],
-					  "it does worse with its co-runners than in turns", &err))
+		if (at < f.n)
+			rc = run_hold(s->holder, f.v[at],
+				      "it does worse with its co-runners than in turns", &err);
+		/* Another one is held in its place. */
+		if (at < f.n && (!rc || rc == -EPERM))
 			continue;
 		run_tell(s->learner->log, "%s: its jobs stay together: %s", run_gpu_name(g),
-			 at < f.n ? err.msg : "each has a deadline");
+			 err.msg);
 		set_leave(s, g, RUN_SET_KEPT, "its jobs stay together");
 		return;
 	}
@@ -286,6 +299,7 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	verdict = learn_set_judge(&gain, l->prefer, w.seconds);
 	if (verdict == LEARN_UNCLEAR)
 		return;
+	g->experiment_s = 0;
 	if (g->set.invited || verdict == LEARN_SEPARATE)
 		set_pay(l, g, &w, own);
 	set_note(s, g, &gain, verdict == LEARN_SEPARATE ? "separated" : "they stay together");
@@ -327,6 +341,8 @@ static void set_begin(struct run_gpu *g, int64_t now)
 		g->set.attempts[i] = g->running[i]->attempt.id;
 	}
 	g->set.invited &= g->set.n > 1;
+	if (!g->set.invited)
+		g->experiment_s = 0;
 }
 
 /* Of unknown jobs: others have the clock of their plan. */
@@ -347,12 +363,6 @@ static void set_clock(struct run_job_sets *s, struct run_gpu *g)
 			hes_gpu_type_is_unlocked(type, mhz) ? RUN_UNLOCKED : mhz;
 }
 
-static bool set_may(struct run_learner *l, double cost_s)
-{
-	run_learner_work(l);
-	return learn_may(&l->account, cost_s);
-}
-
 static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 {
 	struct set_free f;
@@ -371,7 +381,7 @@ static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		return;
 	}
 	at = set_next_alone(s, g);
-	if (at < g->set.n && !set_may(s->learner, HOLD_S + set_alone_cost_s(g, ALONE_S)))
+	if (at < g->set.n && !run_learner_may(s->learner, g, HOLD_S + set_alone_cost_s(g, ALONE_S)))
 		return;
 	g->set.from_us = now;
 	g->set.state = at == g->set.n ? RUN_SET_WATCHED : RUN_SET_ALONE;
@@ -430,9 +440,10 @@ static void set_invite(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		if (learn_is_refused(&l->refusals, 0, kinds, n + 1) ||
 		    learn_is_refused(&l->measured, 0, kinds, n + 1))
 			continue;
-		if (!set_may(l, INVITE_S + (l->kinds[kind].clocks.n
-						    ? 0
-						    : HOLD_S + set_alone_cost_s(g, ALONE_S))))
+		if (!run_learner_may(l, g,
+				     INVITE_S + (l->kinds[kind].clocks.n
+							 ? 0
+							 : HOLD_S + set_alone_cost_s(g, ALONE_S))))
 			return;
 		p->invited = g->set.invited = true;
 		return;

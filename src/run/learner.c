@@ -29,8 +29,8 @@ void run_learner_begin(struct run_learner *l)
 
 	l->prefer = l->q->explore_pct > 0 && strcmp(p->name, name) == 0 ? p : NULL;
 	l->account.explore_pct = l->q->explore_pct;
-	l->account.start_s = START_S;
 	l->earlier = l->log->run->learning;
+	l->account.start_s = l->earlier.experiments ? 0 : START_S;
 	if (l->prefer && l->q->store &&
 	    hes_store_sets(l->q->store, NULL, &l->sets, &l->n_sets, &err))
 		run_tell(l->log, "what earlier runs learnt of sets is not known: %s", err.msg);
@@ -342,6 +342,7 @@ void run_learner_pay(struct run_learner *l, enum learn_what what, const struct l
 		     struct run_gpu *g)
 {
 	learn_pay(&l->account, what, c);
+	g->experiment_s = 0;
 	for (uint32_t i = 0; i < g->n_running && c->joules > 0; i++) {
 		struct run_task *t = g->running[i];
 		const double joules = fmin(c->joules / g->n_running, t->energy_j);
@@ -353,11 +354,21 @@ void run_learner_pay(struct run_learner *l, enum learn_what what, const struct l
 	}
 }
 
-void run_learner_work(struct run_learner *l)
+bool run_learner_may(struct run_learner *l, struct run_gpu *g, double cost_s)
 {
-	l->account.worked_s = 0;
-	for (size_t i = 0; i < l->gpus->n; i++)
-		l->account.worked_s += l->gpus->v[i].energy.busy_s;
+	bool may;
+
+	l->account.worked_s = l->account.going_s = 0;
+	for (size_t i = 0; i < l->gpus->n; i++) {
+		const struct run_gpu *other = &l->gpus->v[i];
+
+		l->account.worked_s += other->energy.busy_s;
+		if (other != g && other->n_running)
+			l->account.going_s += other->experiment_s;
+	}
+	may = learn_may(&l->account, cost_s);
+	g->experiment_s = may ? fmax(cost_s, 0) : 0;
+	return may;
 }
 
 struct hes_run_learning run_learner_sum(const struct run_learner *l)

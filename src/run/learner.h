@@ -80,8 +80,9 @@ void run_learner_mute(struct run_learner *l, struct run_task *t);
  * none */
 void run_learner_note(struct run_learner *l, const char *gpu, const char *job, const char *fmt, ...)
 	HES_PRINTF(4, 5);
-/** Seconds of jobs on GPUs so far: the budget follows them. */
-void run_learner_work(struct run_learner *l);
+/** Whether an experiment on a GPU that may cost so many seconds is within the budget, next to those
+ * that go on elsewhere. Then it goes on until run_learner_pay(), or until that is set to 0. */
+bool run_learner_may(struct run_learner *l, struct run_gpu *g, double cost_s);
 /** What experiments took, those of sessions before included. */
 struct hes_run_learning run_learner_sum(const struct run_learner *l);
 

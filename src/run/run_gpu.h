@@ -146,6 +146,7 @@ struct run_gpu {
 	struct run_trial trial;
 	struct run_watch watch;
 	struct run_set set;
+	double experiment_s; /* what the one that goes on may cost; learner.c */
 	struct run_energy energy;
 	struct hes_contexts contexts; /* gpu_memory.c: of the last look, since jobs last left */
 	bool lost;                    /* cannot be used: its jobs move, or wait for --resume */

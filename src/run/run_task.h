@@ -79,6 +79,7 @@ struct run_hold {
 	int64_t since_us;       /* valid while it is held */
 	int64_t before_us;      /* how long, in holds that are over */
 	bool suspected;         /* a co-runner seemed to stall in the last one */
+	bool refused;           /* it may not be held, or cannot be */
 	char why[RUN_HOLD_WHY]; /* a clause */
 };
 

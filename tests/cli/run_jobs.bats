@@ -72,7 +72,7 @@ joules_sum() {
 	printf '#!/bin/sh\nexec vgpu-task --workload resnet34 --batch 16 --iterations "$1" --every 100\n' >net.sh
 	chmod +x net.sh
 	printf 'command\n./net.sh 4000\n' >first.csv
-	run -0 lab two heshare run first.csv --gpus 0
+	run -0 lab two heshare run first.csv --gpus 0 --explore 0
 	jq -e '.gpus[0].batches[0] | .unknown and .end_us - .start_us == 600e6' first.run/plan.json
 	run_us=$(sqlite3 store.db 'SELECT run_s * 1e6 FROM points')
 	printf 'command\n./net.sh 4000\nsh -e ./net.sh 3900\n./other.sh\n' >second.csv
@@ -316,7 +316,11 @@ await() {
 		await 1 '.jobs_done == 2 and .jobs_running == 2'
 		heshare run others.csv --jobs out
 		kill -KILL $p; wait $p
+		# As a kill leaves it that comes before the plan gets its name, with a plan of an earlier run.
+		mv out/plan.json out/.plan.json.next
+		heshare plan others.csv --gpus all -o out/plan.json >/dev/null 2>&1
 		heshare run others.csv --jobs out
+		[ ! -e out/.plan.json.next ] || exit 9
 		# A start that comes to nothing leaves the run its plan, and no folder of its own.
 		cp out/plan.json before.json
 		heshare fair serve --gpus all 2>serve.log & s=$!
@@ -326,6 +330,7 @@ await() {
 		kill $s; wait $s
 		cmp out/plan.json before.json || exit 9
 		[ ! -e none ] || exit 9
+		mv out/plan.json out/.plan.json.next
 		: >go
 		printf 'command\n./net.sh 4\n./net.sh 2\n./net.sh 1\n./repaired.sh 3\n' >jobs.csv
 		sed s/:/:repaired/ net.sh >repaired.sh; chmod +x repaired.sh

@@ -16,7 +16,7 @@
 #define S 1000000
 
 static int64_t now_us;
-static bool gpu_active, gpu_read, journal_full;
+static bool gpu_active, gpu_read, journal_full, stop_fails;
 static char acts[1024]; /* what was done, in order */
 
 static void note(const char *what, const char *of)
@@ -74,9 +74,9 @@ void run_pause(struct run_log *l, const struct hes_err *err)
 
 int hes_guard_stop(struct hes_guard *g, const struct hes_child *c, struct hes_err *err)
 {
-	(void)g, (void)err;
+	(void)g;
 	note("stop", c->mark);
-	return 0;
+	return stop_fails ? hes_fail(err, -EACCES, "not its own") : 0;
 }
 
 int hes_guard_continue(struct hes_guard *g, const struct hes_child *c, struct hes_err *err)
@@ -251,6 +251,24 @@ TEST(nothing_is_held_that_ends_or_that_the_journal_does_not_take)
 	assert_int_equal(task_state(b.t[0]), TASK_RUNNING);
 	assert_string_equal(acts, "pause");
 	assert_int_equal(run_hold_next_us(&b.gpu), RUN_NEVER_US);
+	journal_full = false;
+	unmake(&b);
+}
+
+/* One whose processes could not be stopped was once tried again every few seconds. */
+TEST(a_task_that_cannot_be_stopped_is_not_tried_again)
+{
+	struct bench b;
+
+	make(&b);
+	stop_fails = true;
+	assert_int_equal(run_hold(&b.holder, b.t[0], "a test", NULL), 0);
+	look(&b, 12 * S);
+	assert_int_equal(task_state(b.t[0]), TASK_RUNNING);
+	assert_non_null(strstr(acts, "tell job a cannot be held: not its own"));
+	assert_int_equal(run_hold(&b.holder, b.t[0], "a test", NULL), -EPERM);
+	assert_true(b.t[0]->hold.refused);
+	stop_fails = false;
 	unmake(&b);
 }
 

@@ -195,6 +195,14 @@ TEST(a_set_with_a_job_that_shows_no_rate_is_not_judged)
 	alone[1].rate = 0;
 	assert_false(learn_set_gain(&w, alone, &g));
 	assert_near(g.time, 7, 0);
+	/* Where all stand still, they do worse than in turns: that was once no verdict at all. */
+	w = set_window((double[]){ 0, 0 }, 2, alone, 120);
+	assert_true(learn_set_gain(&w, alone, &g));
+	assert_int_equal(learn_set_judge(&g, learn_preference("balanced"), 120), LEARN_SEPARATE);
+	assert_true(isfinite(g.time) && isnan(g.energy));
+	w = set_window((double[]){ .8, .6 }, 2, alone, 120);
+	alone[1].rate = 0;
+	g.time = 7;
 	/* Held members count for nothing. */
 	w.members[1].held = true;
 	assert_true(learn_set_gain(&w, alone, &g));
@@ -309,6 +317,10 @@ TEST(experiments_cost_at_most_their_part_of_the_work)
 	learn_pay(&a, LEARN_OF_SET, &(struct learn_cost){ -10, -100, 5 });
 	assert_true(learn_may(&a, 4));
 	assert_false(learn_may(&a, 4.1));
+	/* What goes on elsewhere may take the rest. */
+	a.going_s = 3;
+	assert_true(learn_may(&a, 1));
+	assert_false(learn_may(&a, 1.1));
 	a = (struct learn_account){ .start_s = 600 };
 	assert_false(learn_may(&a, .1));
 }
