@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "run/gpu_memory.h"
-#include "run/outside.h"
 #include "run/run_files.h"
 
 #define JUDGE_WAIT_US 30000000  /* for co-runners to notice that the MPS server has gone */
@@ -43,7 +42,7 @@ void run_set_aside(const struct run_children *c, struct run_task *t)
 	struct run_gpu *g = t->gpu;
 
 	t->stuck_us = RUN_NEVER_US;
-	if (!task_stick(c->tasks, t))
+	if (!task_go(c->tasks, t, TASK_STUCK))
 		return;
 	g->stuck++;
 	run_tell(c->log,

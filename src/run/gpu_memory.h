@@ -4,6 +4,9 @@
  *
  * MPS limits each process by itself. A job with several processes is kept to its limit here, so
  * that it does not take the memory of its co-runners.
+ *
+ * Contexts that began after a job's first attempt and belong to no job may do its work, as those of
+ * a container or of a daemon. A desktop, or a daemon that served others before, holds up no job.
  */
 #ifndef HES_RUN_GPU_MEMORY_H
 #define HES_RUN_GPU_MEMORY_H
@@ -34,5 +37,16 @@ int run_usage_look_alone(const struct hes_devices *d, struct run_gpu *g);
  * @return whether another job took it: t->excuse is set
  */
 bool run_judge_lack(struct run_gpu *g, uint32_t failed);
+
+/** Name all contexts on the GPUs of the run that belong to none of its jobs, before any starts. */
+void run_tell_foreign(const struct run_gpus *gs, const struct run_log *log);
+/** Name them at the end of a job. */
+void run_name_outside(const struct hes_devices *d, const struct run_log *log, struct run_task *t);
+/**
+ * Whether a job that was tried before must wait, because what it began may still run: a second copy
+ * would work on the same files. Reported once.
+ */
+bool run_waits_for_outside(const struct hes_devices *d, const struct run_log *log,
+			   struct run_task *t);
 
 #endif

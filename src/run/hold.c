@@ -19,11 +19,6 @@
 #define CONFIRM_MAX_S 10       /* longer, for two of its events, but not longer than this */
 #define START_US      30000000 /* a job that shows no work has started by then */
 
-static int64_t sooner(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* --- co-runners --- */
 
 bool run_has_stalled(const struct run_watched *w)
@@ -196,7 +191,7 @@ static void hold_now(struct run_holder *h, struct run_task *t)
 		return;
 	}
 	now = run_now_us(h->log->clock);
-	task_hold(h->tasks, t);
+	task_go(h->tasks, t, TASK_HELD);
 	t->hold.since_us = now;
 	for (uint32_t i = 0; i < run_gpu_started(g); i++)
 		g->running[i]->set_changed = true;
@@ -236,7 +231,7 @@ void run_release(struct run_holder *h, struct run_task *t, const char *why)
 	hold_end(t, run_now_us(h->log->clock));
 	if (hes_journal_attempt_held(h->log->journal, t->attempt.id, t->hold.before_us, &err))
 		run_pause(h->log, &err);
-	task_release(h->tasks, t);
+	task_go(h->tasks, t, TASK_RUNNING);
 	running_swap(g, t, g->n_running);
 	g->n_running++;
 	g->n_held--;
@@ -259,13 +254,13 @@ void run_release_all(struct run_holder *h, struct run_gpu *g, const char *why)
 
 int64_t run_hold_next_us(const struct run_gpu *g)
 {
-	int64_t next = g->watch.until_us  ? sooner(g->watch.look_us, g->watch.until_us)
+	int64_t next = g->watch.until_us  ? run_sooner(g->watch.look_us, g->watch.until_us)
 		       : g->watch.stalled ? g->watch.look_us
 					  : RUN_NEVER_US;
 
 	for (uint32_t i = 0; i < g->n_running; i++)
 		if (g->running[i]->hold.wanted_us)
-			next = sooner(next, g->running[i]->hold.look_us);
+			next = run_sooner(next, g->running[i]->hold.look_us);
 	return next;
 }
 

@@ -29,12 +29,12 @@ static uint32_t set_kinds(struct run_learner *l, const struct run_gpu *g,
 
 /* The first member without a rate of its own, that can be measured; @return the number of members:
  * none */
-static uint32_t set_next_alone(struct run_job_sets *s, const struct run_gpu *g)
+static uint32_t set_next_alone(struct run_holder *h, const struct run_gpu *g)
 {
 	struct learn_alone own;
 	uint32_t i = 0;
 
-	while (i < run_gpu_started(g) && run_learner_apart(s->learner, g->running[i], &own))
+	while (i < run_gpu_started(g) && run_learner_apart(h->learner, g->running[i], &own))
 		i++;
 	return i;
 }
@@ -77,28 +77,28 @@ static void set_pay_alone(struct run_learner *l, struct run_gpu *g, const struct
 	run_learner_pay(l, LEARN_OF_NEWCOMER, &cost, g);
 }
 
-static void set_leave(struct run_job_sets *s, struct run_gpu *g, enum run_set_state state,
+static void set_leave(struct run_holder *h, struct run_gpu *g, enum run_set_state state,
 		      const char *why)
 {
-	set_pay_alone(s->learner, g, NULL, run_now_us(s->learner->log->clock));
-	run_release_all(s->holder, g, why);
+	set_pay_alone(h->learner, g, NULL, run_now_us(h->learner->log->clock));
+	run_release_all(h, g, why);
 	g->set.state = state;
 }
 
 /* No set is judged by a job that shows no work. */
-static void set_give_up(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+static void set_give_up(struct run_holder *h, struct run_gpu *g, int64_t now)
 {
 	for (uint32_t i = 0; i < run_gpu_started(g); i++)
 		if (!run_learner_shows_work(g->running[i], now))
-			run_learner_mute(s->learner, g->running[i]);
+			run_learner_mute(h->learner, g->running[i]);
 	g->experiment_s = 0;
 	if (g->set.state == RUN_SET_ALONE && g->set.alone->job->keep > 0)
-		run_floor_give_up(s->learner, g->set.alone, "could not be measured alone");
-	set_leave(s, g, RUN_SET_KEPT, "one of them cannot be measured alone");
+		run_floor_give_up(h->learner, g->set.alone, "could not be measured alone");
+	set_leave(h, g, RUN_SET_KEPT, "one of them cannot be measured alone");
 }
 
 /* The member is alone, or will be: all others are requested to be held. */
-static void set_hold_others(struct run_job_sets *s, struct run_gpu *g, struct run_task *t)
+static void set_hold_others(struct run_holder *h, struct run_gpu *g, struct run_task *t)
 {
 	char why[RUN_HOLD_WHY];
 	struct hes_err err;
@@ -106,16 +106,16 @@ static void set_hold_others(struct run_job_sets *s, struct run_gpu *g, struct ru
 
 	snprintf(why, sizeof(why), "job %.60s is measured alone", t->job->id);
 	for (uint32_t i = 0; i < g->n_running; i++)
-		if (g->running[i] != t && (rc = run_hold(s->holder, g->running[i], why, &err))) {
+		if (g->running[i] != t && (rc = run_hold(h, g->running[i], why, &err))) {
 			if (rc == -EPERM && t->job->keep > 0)
-				run_floor_give_up(s->learner, t, "could not be measured alone");
-			set_leave(s, g, RUN_SET_KEPT, "it cannot be measured without co-runners");
+				run_floor_give_up(h->learner, t, "could not be measured alone");
+			set_leave(h, g, RUN_SET_KEPT, "it cannot be measured without co-runners");
 			return;
 		}
 }
 
 /* What the others had launched before they were held ends first. */
-static bool set_has_drained(struct run_job_sets *s, struct run_gpu *g, struct run_task *t,
+static bool set_has_drained(struct run_holder *h, struct run_gpu *g, struct run_task *t,
 			    int64_t now, int64_t *from_us)
 {
 	*from_us = g->set.from_us;
@@ -127,20 +127,20 @@ static bool set_has_drained(struct run_job_sets *s, struct run_gpu *g, struct ru
 	if (now >= *from_us)
 		return true;
 	run_observe_disturb(t);
-	run_learner_restart(s->learner, g);
+	run_learner_restart(h->learner, g);
 	return false;
 }
 
 /* @return whether the member was alone for long enough */
-static bool set_saw_alone(struct run_job_sets *s, struct run_gpu *g, struct run_task *t,
+static bool set_saw_alone(struct run_holder *h, struct run_gpu *g, struct run_task *t,
 			  int64_t from_us, struct learn_window *w)
 {
 	if (t->progress.known)
 		return run_observe_window(t, from_us, w);
-	return run_learner_window(s->learner, g, w) && w->seconds >= ALONE_S;
+	return run_learner_window(h->learner, g, w) && w->seconds >= ALONE_S;
 }
 
-static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+static void set_measure(struct run_holder *h, struct run_gpu *g, int64_t now)
 {
 	struct run_task *t = g->set.alone;
 	struct learn_alone own;
@@ -149,35 +149,35 @@ static void set_measure(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	int64_t from_us;
 
 	if (now > g->set.from_us + ALONE_US) {
-		set_give_up(s, g, now);
+		set_give_up(h, g, now);
 		return;
 	}
 	if (!set_shows_work(g, now))
 		return;
 	if (g->n_running > 1 || g->running[0] != t) {
-		set_hold_others(s, g, t);
+		set_hold_others(h, g, t);
 		return;
 	}
 	g->set.held_us = g->set.held_us ? g->set.held_us : now;
-	if (!set_has_drained(s, g, t, now, &from_us) || !set_saw_alone(s, g, t, from_us, &w))
+	if (!set_has_drained(h, g, t, now, &from_us) || !set_saw_alone(h, g, t, from_us, &w))
 		return;
 	w.clock_mhz = hes_gpu_type_clock(g->planned->type, w.clock_mhz);
-	c = run_learner_clocks(s->learner, t);
+	c = run_learner_clocks(h->learner, t);
 	if (c)
 		learn_clocks_saw(c, &w);
-	set_pay_alone(s->learner, g, &w, now);
+	set_pay_alone(h->learner, g, &w, now);
 	/* Without joules there is no figure to keep. */
-	if (!run_learner_apart(s->learner, t, &own)) {
-		set_give_up(s, g, now);
+	if (!run_learner_apart(h->learner, t, &own)) {
+		set_give_up(h, g, now);
 		return;
 	}
 	g->set.state = RUN_SET_NEW;
-	run_release_all(s->holder, g, "the other was measured");
+	run_release_all(h, g, "the other was measured");
 }
 
 /* --- judged --- */
 
-static void set_note(struct run_job_sets *s, const struct run_gpu *g, const struct learn_gain *gain,
+static void set_note(struct run_holder *h, const struct run_gpu *g, const struct learn_gain *gain,
 		     const char *what)
 {
 	char names[80] = "";
@@ -187,7 +187,7 @@ static void set_note(struct run_job_sets *s, const struct run_gpu *g, const stru
 		hes_text_add(names, sizeof(names), ", ", "%.*s", 20, g->running[i]->job->id);
 		shares |= g->running[i]->attempt.sm_pct < 100;
 	}
-	run_learner_note(s->learner, run_gpu_name(g), NULL,
+	run_learner_note(h->learner, run_gpu_name(g), NULL,
 			 "jobs %s together do %.2f times the work of turns%s, with %.2f times the "
 			 "joules for it: %s",
 			 names, 1 / gain->time, shares ? " with their shares" : "", gain->energy,
@@ -220,30 +220,30 @@ static bool set_is_worse(struct run_learner *l, const struct run_gpu *g, struct 
 }
 
 /* Jobs without a deadline are held until others have ended: as many as leave no refused set. */
-static void set_separate(struct run_job_sets *s, struct run_gpu *g)
+static void set_separate(struct run_holder *h, struct run_gpu *g)
 {
 	struct hes_err err;
 	struct set_free f;
 
 	g->set.state = RUN_SET_SEPARATE;
 	hes_fail(&err, -EPERM, "each has a deadline");
-	while (set_is_worse(s->learner, g, &f)) {
+	while (set_is_worse(h->learner, g, &f)) {
 		uint32_t may_hold = 0, at;
 		int rc = 0;
 
 		for (uint32_t i = 0; i < f.n; i++)
 			may_hold |= (uint32_t)(!f.v[i]->job->has_deadline && !f.v[i]->hold.refused)
 				    << i;
-		at = learn_set_to_hold(&s->learner->apart, 0, f.kinds, f.n, 0, may_hold);
+		at = learn_set_to_hold(&h->learner->apart, 0, f.kinds, f.n, 0, may_hold);
 		if (at < f.n)
-			rc = run_hold(s->holder, f.v[at],
-				      "it does worse with its co-runners than in turns", &err);
+			rc = run_hold(h, f.v[at], "it does worse with its co-runners than in turns",
+				      &err);
 		/* Another one is held in its place. */
 		if (at < f.n && (!rc || rc == -EPERM))
 			continue;
-		run_tell(s->learner->log, "%s: its jobs stay together: %s", run_gpu_name(g),
+		run_tell(h->learner->log, "%s: its jobs stay together: %s", run_gpu_name(g),
 			 err.msg);
-		set_leave(s, g, RUN_SET_KEPT, "its jobs stay together");
+		set_leave(h, g, RUN_SET_KEPT, "its jobs stay together");
 		return;
 	}
 }
@@ -277,9 +277,9 @@ static void set_pay(struct run_learner *l, struct run_gpu *g, const struct learn
 	run_learner_pay(l, LEARN_OF_SET, &cost, g);
 }
 
-static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+static void set_watch(struct run_holder *h, struct run_gpu *g, int64_t now)
 {
-	struct run_learner *l = s->learner;
+	struct run_learner *l = h->learner;
 	struct learn_alone own[HES_MAX_SHARING];
 	uint32_t kinds[HES_MAX_SHARING];
 	struct learn_gain gain;
@@ -288,7 +288,7 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 
 	if (g->n_held || !run_learner_window(l, g, &w)) {
 		if (now > g->set.from_us + ALONE_US && !set_shows_work(g, now))
-			set_give_up(s, g, now);
+			set_give_up(h, g, now);
 		return;
 	}
 	for (uint32_t i = 0; i < w.n; i++)
@@ -302,7 +302,7 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	g->experiment_s = 0;
 	if (g->set.invited || verdict == LEARN_SEPARATE)
 		set_pay(l, g, &w, own);
-	set_note(s, g, &gain, verdict == LEARN_SEPARATE ? "separated" : "they stay together");
+	set_note(h, g, &gain, verdict == LEARN_SEPARATE ? "separated" : "they stay together");
 	set_teach(l, g, &w);
 	g->set.state = RUN_SET_KEPT;
 	g->set.work = 1 / gain.time;
@@ -310,7 +310,7 @@ static void set_watch(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 		return;
 	g->set.work = 0;
 	learn_refuse(&l->apart, 0, kinds, set_kinds(l, g, kinds));
-	set_separate(s, g);
+	set_separate(h, g);
 }
 
 /* --- begun --- */
@@ -346,24 +346,24 @@ static void set_begin(struct run_gpu *g, int64_t now)
 }
 
 /* Of unknown jobs: others have the clock of their plan. */
-static void set_clock(struct run_job_sets *s, struct run_gpu *g)
+static void set_clock(struct run_holder *h, struct run_gpu *g)
 {
 	const struct hes_gpu_type *type = g->planned->type;
 	const struct learn_clocks *c[HES_MAX_SHARING];
 	uint32_t mhz;
 
 	for (uint32_t i = 0; i < g->n_running; i++) {
-		c[i] = run_learner_clocks(s->learner, g->running[i]);
+		c[i] = run_learner_clocks(h->learner, g->running[i]);
 		if (!c[i] || !g->running[i]->unknown || g->lock.refused)
 			return;
 	}
-	mhz = learn_set_clock(c, g->n_running, type, s->learner->prefer);
+	mhz = learn_set_clock(c, g->n_running, type, h->learner->prefer);
 	for (uint32_t i = 0; i < g->n_running; i++)
 		g->running[i]->place->clock_mhz =
 			hes_gpu_type_is_unlocked(type, mhz) ? RUN_UNLOCKED : mhz;
 }
 
-static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+static void set_choose(struct run_holder *h, struct run_gpu *g, int64_t now)
 {
 	struct set_free f;
 	uint32_t at;
@@ -371,22 +371,22 @@ static void set_choose(struct run_job_sets *s, struct run_gpu *g, int64_t now)
 	/* How a job shows its work decides what it is compared with. */
 	if (!set_shows_work(g, now)) {
 		if (now > g->set.from_us + ALONE_US)
-			set_give_up(s, g, now);
+			set_give_up(h, g, now);
 		return;
 	}
-	if (set_is_worse(s->learner, g, &f)) {
-		run_learner_note(s->learner, run_gpu_name(g), NULL,
+	if (set_is_worse(h->learner, g, &f)) {
+		run_learner_note(h->learner, run_gpu_name(g), NULL,
 				 "these jobs did worse together than in turns before: separated");
-		set_separate(s, g);
+		set_separate(h, g);
 		return;
 	}
-	at = set_next_alone(s, g);
-	if (at < g->set.n && !run_learner_may(s->learner, g, HOLD_S + set_alone_cost_s(g, ALONE_S)))
+	at = set_next_alone(h, g);
+	if (at < g->set.n && !run_learner_may(h->learner, g, HOLD_S + set_alone_cost_s(g, ALONE_S)))
 		return;
 	g->set.from_us = now;
 	g->set.state = at == g->set.n ? RUN_SET_WATCHED : RUN_SET_ALONE;
 	if (at == g->set.n) {
-		set_clock(s, g);
+		set_clock(h, g);
 		return;
 	}
 	g->set.alone = g->running[at];
@@ -416,15 +416,15 @@ static bool task_may_join(const struct run_gpu *g, const struct run_place *p)
 		       g->queue.memory_mib;
 }
 
-static void set_invite(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+static void set_invite(struct run_holder *h, struct run_gpu *g, int64_t now)
 {
-	struct run_learner *l = s->learner;
+	struct run_learner *l = h->learner;
 	uint32_t kinds[HES_MAX_SHARING], n = set_kinds(l, g, kinds);
 	struct learn_alone own;
 
 	if (!g->mps.on || !n || n == HES_MAX_SHARING || l->q->plan->power_cap_mw || g->trial.open ||
 	    !set_shows_work(g, now) || n != run_gpu_started(g) ||
-	    (n == 1 && !run_learner_own(s->learner, g->running[0], &own)))
+	    (n == 1 && !run_learner_own(h->learner, g->running[0], &own)))
 		return;
 	for (size_t i = g->queue.over; i < g->queue.n; i++) {
 		struct run_place *p = &g->queue.v[i];
@@ -459,49 +459,49 @@ static bool set_is_wanted(const struct run_gpu *g)
 }
 
 /* Sets that are planned, or of unknown jobs, are judged in runs of a jobs file only. */
-static void set_step(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+static void set_step(struct run_holder *h, struct run_gpu *g, int64_t now)
 {
 	if (g->set.state == RUN_SET_NEW && !g->n_held)
-		set_choose(s, g, now);
+		set_choose(h, g, now);
 	else if (g->set.state == RUN_SET_ALONE)
-		set_measure(s, g, now);
+		set_measure(h, g, now);
 	else if (g->set.state == RUN_SET_WATCHED)
-		set_watch(s, g, now);
+		set_watch(h, g, now);
 	else if (g->set.state == RUN_SET_SEPARATE && !g->n_held && !set_is_wanted(g))
 		g->set.state = RUN_SET_KEPT; /* its co-runners stalled, or it could not be held */
 	else if (g->set.state == RUN_SET_NONE || g->set.state == RUN_SET_KEPT)
-		set_invite(s, g, now);
+		set_invite(h, g, now);
 }
 
 /* A member with a floor must have been measured alone. */
-static void set_floor(struct run_job_sets *s, struct run_gpu *g, bool changed, int64_t now)
+static void set_floor(struct run_holder *h, struct run_gpu *g, bool changed, int64_t now)
 {
-	g->set.alone = run_floor_unknown(s->learner, g);
+	g->set.alone = run_floor_unknown(h->learner, g);
 	g->set.from_us = now;
 	g->set.state = g->set.alone ? RUN_SET_ALONE : RUN_SET_FLOOR;
 	if (!g->set.alone)
-		run_keep_floor(s->learner, s->holder, g, changed, now);
+		run_keep_floor(h->learner, h, g, changed, now);
 }
 
-void run_learn_set(struct run_job_sets *s, struct run_gpu *g, int64_t now)
+void run_learn_set(struct run_holder *h, struct run_gpu *g, int64_t now)
 {
-	const struct hes_run_request *q = s->learner->q;
+	const struct hes_run_request *q = h->learner->q;
 	const bool floor = run_has_floor(g), changed = !set_is_same(g);
 
 	if (!floor && g->set.state == RUN_SET_FLOOR)
-		set_leave(s, g, RUN_SET_NEW, "no job has a floor there any more");
+		set_leave(h, g, RUN_SET_NEW, "no job has a floor there any more");
 	if (g->lost)
 		return;
 	if (changed && (!floor || g->set.state == RUN_SET_ALONE))
-		set_leave(s, g, g->set.state, "its co-runners have changed");
-	if (!floor && (!s->learner->prefer || !q->replan || q->waiting_stay)) {
+		set_leave(h, g, g->set.state, "its co-runners have changed");
+	if (!floor && (!h->learner->prefer || !q->replan || q->waiting_stay)) {
 		g->set.state = RUN_SET_NONE;
 		return;
 	}
 	if (changed)
 		set_begin(g, now);
 	if (floor && g->set.state != RUN_SET_ALONE)
-		set_floor(s, g, changed, now);
+		set_floor(h, g, changed, now);
 	else
-		set_step(s, g, now);
+		set_step(h, g, now);
 }

@@ -177,16 +177,6 @@ static bool read_us(const json_t *o, const char *key, int64_t *out)
 	return there;
 }
 
-/* Since 1970; its earlier name has seconds. */
-static bool read_at(const json_t *doc, int64_t *out)
-{
-	const json_t *v = json_object_get(doc, "at_us");
-
-	*out = json_integer_value(v);
-	return v ? *out > 0 && *out <= INT64_C(1000000) * (int64_t)LONGEST_S
-		 : read_us(doc, "at_s", out);
-}
-
 static bool read_name(const json_t *o, const char *key, char out[HES_NAME_MAX])
 {
 	const char *text = json_string_value(json_object_get(o, key));
@@ -218,10 +208,10 @@ static bool read_job(const json_t *o, struct hes_run_live_job *j)
 static bool read_live(const json_t *doc, struct hes_run_live *l)
 {
 	const json_t *gpus = json_object_get(doc, "gpus"), *jobs = json_object_get(doc, "jobs");
-	const char *const time = json_object_get(doc, "time_s") ? "time_s" : "now_s";
-	bool good = read_at(doc, &l->at_us) && read_us(doc, time, &l->now_us) &&
-		    read_us(doc, "left_s", &l->left_us);
+	bool good = read_us(doc, "time_s", &l->now_us) && read_us(doc, "left_s", &l->left_us);
 
+	l->at_us = json_integer_value(json_object_get(doc, "at_us"));
+	good &= l->at_us > 0;
 	l->n_gpus = json_array_size(gpus);
 	l->n_jobs = json_array_size(jobs);
 	l->gpus = calloc(l->n_gpus + 1, sizeof(*l->gpus));

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "run/loop.h"
+#include "run/run_state.h"
 
 #define EVENTS     64
 #define LONGEST_US 60000000
@@ -109,31 +109,26 @@ static void renew_guard(struct runner *r)
 
 /* --- times --- */
 
-static int64_t sooner(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static int64_t task_time(const struct run_task *t)
 {
-	return sooner(t->deadline_us, sooner(t->kill_us, t->stuck_us));
+	return run_sooner(t->deadline_us, run_sooner(t->kill_us, t->stuck_us));
 }
 
 static int64_t next_time(const struct runner *r)
 {
 	const int64_t keep_us = r->tasks.running ? r->meter.keep_us : RUN_NEVER_US;
-	int64_t next = sooner(r->log.retry_us, sooner(r->events.look_us, keep_us));
+	int64_t next = run_sooner(r->log.retry_us, run_sooner(r->events.look_us, keep_us));
 
-	next = sooner(next, run_replan_time(&r->replans));
+	next = run_sooner(next, run_replan_time(&r->replans));
 	for (size_t i = 0; i < r->gpus.n; i++) {
 		const struct run_gpu *g = &r->gpus.v[i];
 
-		next = sooner(next, g->n_running ? g->lock.verify_us : RUN_NEVER_US);
-		next = sooner(next, g->trial.open ? g->trial.until_us : RUN_NEVER_US);
-		next = sooner(next, run_hold_next_us(g));
+		next = run_sooner(next, g->n_running ? g->lock.verify_us : RUN_NEVER_US);
+		next = run_sooner(next, g->trial.open ? g->trial.until_us : RUN_NEVER_US);
+		next = run_sooner(next, run_hold_next_us(g));
 		for (uint32_t k = 0; k < g->n_running; k++)
-			next = sooner(next, sooner(task_time(g->running[k]),
-						   run_observe_next_us(g->running[k])));
+			next = run_sooner(next, run_sooner(task_time(g->running[k]),
+							   run_observe_next_us(g->running[k])));
 	}
 	return next;
 }
@@ -170,12 +165,12 @@ static void look_at_all(struct runner *r, int64_t now)
 		return;
 	for (size_t i = 0; i < r->gpus.n && !r->stop.signals; i++) {
 		run_learn_clock(&r->learner, &r->gpus.v[i], now);
-		run_learn_set(&r->sets, &r->gpus.v[i], now);
+		run_learn_set(&r->holder, &r->gpus.v[i], now);
 	}
 	/* What fails is tried again. */
 	if (now >= r->samples.look_us)
 		run_learn(&r->samples, &err);
-	if (!r->stop.signals && run_take_added(&r->intake, &err))
+	if (!r->stop.signals && run_take_added(&r->replans, &err))
 		run_pause(&r->log, &err);
 }
 
@@ -236,7 +231,7 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 
 	watch_guard(r);
 	from_us = run_now_us(&r->clock);
-	left_us = sooner(next_time(r) - from_us, LONGEST_US);
+	left_us = run_sooner(next_time(r) - from_us, LONGEST_US);
 	left_us = left_us > 0 ? left_us : 0;
 	n = epoll_wait(r->events.epoll, events, EVENTS, (int)((left_us + 999) / 1000));
 
@@ -283,7 +278,7 @@ static bool took_more(struct runner *r)
 {
 	const size_t n = r->tasks.n;
 
-	return !r->stop.signals && !run_take_added(&r->intake, NULL) && r->tasks.n > n;
+	return !r->stop.signals && !run_take_added(&r->replans, NULL) && r->tasks.n > n;
 }
 
 /* Jobs that wait elsewhere may come to a GPU that has none: its MPS daemon stays. */

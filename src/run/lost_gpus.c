@@ -1,7 +1,11 @@
 /*
- * lost_gpus.c - a plan for the jobs that wait for a lost GPU; see lost_gpus.h.
+ * lost_gpus.c - a plan for the jobs that wait for a lost GPU; see run_place.h.
+ *
+ * No planner is needed. On a GPU of the same type what was planned holds: jobs of a batch stay
+ * together, with their shares and clock. On another type nothing is known of sharing: each job runs
+ * alone, at the default clock. Each goes where the least work waits.
  */
-#include "run/lost_gpus.h"
+#include "run/run_place.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -27,6 +27,8 @@ struct run_replans {
 	bool failed;                               /* the last time; reported */
 	struct run_planning *planning;             /* a plan that is being made */
 	bool made;                                 /* it is made, and not taken yet */
+	int64_t last_added;                        /* id of the last added job among the tasks */
+	bool added_unconfirmed;                    /* the journal does not say so yet */
 };
 
 /** Plan again as soon as may be; @why is a clause. */
@@ -48,5 +50,12 @@ void run_replan_stop(struct run_replans *p);
 /** Take a plan that is made, and begin another if it is time. Without a planner, jobs of lost GPUs
  * move. @return 0; -ENOMEM; errors of the journal */
 int run_replan(struct run_replans *p, struct hes_err *err);
+
+/**
+ * Take the jobs that `heshare add` wrote into the journal since the last call as tasks, and say so
+ * there. Each waits alone behind the others, until a plan that is made again places it.
+ * @return 0; -errno of the journal: try again
+ */
+int run_take_added(struct run_replans *p, struct hes_err *err);
 
 #endif

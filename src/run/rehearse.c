@@ -115,8 +115,8 @@ static int rehearse_starts(const struct run_places *ps, struct run_gpu *g, int64
 	while (n < HES_MAX_SHARING && run_admit_running(&g->queue) < HES_MAX_SHARING &&
 	       (next = run_admit_next(&g->queue)) >= 0) {
 		tasks[n] = g->queue.v[next].task;
-		task_fork(ps->tasks, tasks[n]);
-		task_begin(ps->tasks, tasks[n++]);
+		task_go(ps->tasks, tasks[n], TASK_FORKED);
+		task_go(ps->tasks, tasks[n++], TASK_RUNNING);
 	}
 	rehearse_clock(ps->q, g, now_us);
 	for (size_t i = 0; i < n && !rc; i++)

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/plural.h"
-#include "run/outside.h"
+#include "run/gpu_memory.h"
 #include "run/run_files.h"
 #include "run/run_place.h"
 

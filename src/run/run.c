@@ -14,10 +14,9 @@
 #include "base/clock.h"
 #include "base/plural.h"
 #include "base/signals.h"
-#include "run/loop.h"
-#include "run/outside.h"
+#include "run/gpu_memory.h"
 #include "run/resume.h"
-#include "run/run_totals.h"
+#include "run/run_state.h"
 
 /* --- made --- */
 
@@ -57,13 +56,11 @@ static void runner_wire(struct runner *r)
 					   .places = &r->places,
 					   .learner = &r->learner,
 					   .epoll = r->events.epoll };
-	r->intake = (struct run_intake){ &r->log, &r->places, &r->replans, 0, false };
 	r->samples.log = &r->log;
 	r->samples.gpus = &r->gpus;
 	r->observer = (struct run_observer){ &r->log, &r->meter, r->q->devices, &r->samples };
 	r->holder = (struct run_holder){ &r->log,   &r->tasks, &r->settings,
 					 &r->meter, &r->stop,  &r->learner };
-	r->sets = (struct run_job_sets){ &r->learner, &r->holder, &r->meter };
 	r->learner = (struct run_learner){
 		.q = r->q, .log = &r->log, .gpus = &r->gpus, .meter = &r->meter
 	};
@@ -229,7 +226,7 @@ static int runner_resume(struct runner *r, const struct hes_undone *repaired, st
 	int rc;
 
 	run_clock_load(&r->clock, &r->folder, r->log.run->runner.boot);
-	rc = run_take_added(&r->intake, err);
+	rc = run_take_added(&r->replans, err);
 	if (!rc)
 		rc = run_take_over(&x, err);
 	r->meter.session = x.session;

@@ -20,6 +20,16 @@ struct run_clock {
 			     known */
 };
 
+static inline int64_t run_sooner(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline int64_t run_later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 int64_t run_now_us(const struct run_clock *c);
 /** An event has come. @return the time */
 int64_t run_clock_wake(struct run_clock *c);

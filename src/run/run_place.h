@@ -31,6 +31,13 @@ int run_places_make(struct run_places *ps, struct hes_err *err);
 int run_places_apply(struct run_places *ps, const struct hes_plan *plan, const char *why,
 		     struct hes_err *err);
 
+/**
+ * Move jobs that wait for a lost GPU to other GPUs of the run (lost_gpus.c), say so, and write it
+ * down. Those that fit nowhere stay, and wait for --resume. @return 0; -ENOMEM; errors of the
+ * journal
+ */
+int run_move_jobs(struct run_places *ps, struct hes_err *err);
+
 /** Room for @n more places. @return 0; -ENOMEM */
 int run_queue_grow(struct run_queue *q, size_t n, struct hes_err *err);
 

@@ -5,7 +5,6 @@
 #ifndef HES_RUN_RUN_STATE_H
 #define HES_RUN_RUN_STATE_H
 
-#include "run/added.h"
 #include "run/job_set.h"
 #include "run/learner.h"
 #include "run/live.h"
@@ -31,12 +30,10 @@ struct runner {
 	struct run_cap cap;
 	struct run_places places;
 	struct run_replans replans;
-	struct run_intake intake;
 	struct run_samples samples;
 	struct run_observer observer;
 	struct run_holder holder;
 	struct run_learner learner;
-	struct run_job_sets sets;
 	struct run_judge judge;
 	struct run_children children;
 	struct run_starter starter;
@@ -44,5 +41,10 @@ struct runner {
 	struct run_live_of live;
 	struct run_events events;
 };
+
+/** Start jobs, wait, finish them, until all is over or the run is stopped. */
+int run_loop(struct runner *r, struct hes_err *err);
+/** Report the results of a run that has ended. The samples move to @out. */
+int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err);
 
 #endif

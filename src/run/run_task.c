@@ -36,7 +36,7 @@ static enum run_place_state place_state(enum task_state s)
 }
 
 /* The one place where a state changes. @param from  bits of the states that it may follow */
-static bool task_go(struct run_tasks *ts, struct run_task *t, unsigned from, enum task_state to)
+static bool task_follow(struct run_tasks *ts, struct run_task *t, unsigned from, enum task_state to)
 {
 	const enum task_state was = task_state(t);
 
@@ -55,39 +55,22 @@ static bool task_go(struct run_tasks *ts, struct run_task *t, unsigned from, enu
 	return true;
 }
 
-bool task_fork(struct run_tasks *ts, struct run_task *t)
+bool task_go(struct run_tasks *ts, struct run_task *t, enum task_state to)
 {
-	return task_go(ts, t, FROM(TASK_WAITING), TASK_FORKED);
-}
+	static const unsigned from[] = {
+		[TASK_WAITING] = FROM(TASK_FORKED),
+		[TASK_FORKED] = FROM(TASK_WAITING),
+		[TASK_RUNNING] = FROM(TASK_FORKED) | FROM(TASK_HELD),
+		[TASK_HELD] = FROM(TASK_RUNNING),
+		[TASK_STUCK] = FROM(TASK_RUNNING),
+	};
 
-bool task_drop(struct run_tasks *ts, struct run_task *t)
-{
-	return task_go(ts, t, FROM(TASK_FORKED), TASK_WAITING);
-}
-
-bool task_begin(struct run_tasks *ts, struct run_task *t)
-{
-	return task_go(ts, t, FROM(TASK_FORKED), TASK_RUNNING);
-}
-
-bool task_hold(struct run_tasks *ts, struct run_task *t)
-{
-	return task_go(ts, t, FROM(TASK_RUNNING), TASK_HELD);
-}
-
-bool task_release(struct run_tasks *ts, struct run_task *t)
-{
-	return task_go(ts, t, FROM(TASK_HELD), TASK_RUNNING);
-}
-
-bool task_stick(struct run_tasks *ts, struct run_task *t)
-{
-	return task_go(ts, t, FROM(TASK_RUNNING), TASK_STUCK);
+	return task_follow(ts, t, to <= TASK_STUCK ? from[to] : 0, to);
 }
 
 bool task_end(struct run_tasks *ts, struct run_task *t)
 {
-	if (!task_go(ts, t, FROM(TASK_RUNNING) | FROM(TASK_STUCK), TASK_ENDED))
+	if (!task_follow(ts, t, FROM(TASK_RUNNING) | FROM(TASK_STUCK), TASK_ENDED))
 		return false;
 	ts->ended[ts->n_ended++] = t;
 	return true;
@@ -97,7 +80,8 @@ bool task_judge(struct run_tasks *ts, struct run_task *t, enum hes_verdict verdi
 {
 	const bool listed = task_state(t) == TASK_ENDED;
 
-	if (!task_go(ts, t, FROM(TASK_WAITING) | FROM(TASK_FORKED) | FROM(TASK_ENDED), TASK_JUDGED))
+	if (!task_follow(ts, t, FROM(TASK_WAITING) | FROM(TASK_FORKED) | FROM(TASK_ENDED),
+			 TASK_JUDGED))
 		return false;
 	t->verdict = verdict;
 	if (!listed)
@@ -112,7 +96,7 @@ bool task_settle(struct run_tasks *ts, struct run_task *t)
 				   : t->verdict == HES_VERDICT_EARLY ? TASK_EARLY
 								     : TASK_FAILED;
 
-	if (!task_go(ts, t, FROM(TASK_JUDGED), to))
+	if (!task_follow(ts, t, FROM(TASK_JUDGED), to))
 		return false;
 	t->decided = false;
 	t->charged += t->verdict == HES_VERDICT_FAILED || t->verdict == HES_VERDICT_TIMEOUT;
@@ -126,7 +110,7 @@ bool task_settle(struct run_tasks *ts, struct run_task *t)
 
 bool task_restore(struct run_tasks *ts, struct run_task *t, bool done)
 {
-	return task_go(ts, t, FROM(TASK_WAITING), done ? TASK_DONE : TASK_EARLY);
+	return task_follow(ts, t, FROM(TASK_WAITING), done ? TASK_DONE : TASK_EARLY);
 }
 
 /* --- all tasks --- */

@@ -10,7 +10,7 @@
  * A held task is released before it is requested to end, and when its processes have ended.
  *
  * To add a state, such as one of a task that waits for the rest of its gang: a row here and in enum
- * task_state; its transitions in run_task.c; what admit.h is to see of it in task_go(), so that the
+ * task_state; its transitions in run_task.c; what admit.h is to see in place_state(), so that the
  * queue passes it over; what the journal has of it, if it outlives the runner. A task that ends
  * early for a reason of the runner's is a verdict (verdict.c), no state.
  */
@@ -27,14 +27,14 @@
 
 /* clang-format off */
 /*
- *          fork    drop    begin    hold  release  stick  end    judge   settle  restore
- *  WAITING FORKED                                                JUDGED          DONE, EARLY
- *  FORKED          WAITING RUNNING                               JUDGED
- *  RUNNING                          HELD           STUCK  ENDED
- *  HELD                                   RUNNING  STUCK  ENDED
- *  STUCK                                                  ENDED
- *  ENDED                                                         JUDGED
- *  JUDGED                                                                (*)
+ *          go                end     judge   settle  restore
+ *  WAITING FORKED                    JUDGED          DONE, EARLY
+ *  FORKED  WAITING, RUNNING          JUDGED
+ *  RUNNING HELD, STUCK       ENDED
+ *  HELD    RUNNING
+ *  STUCK                     ENDED
+ *  ENDED                             JUDGED
+ *  JUDGED                                    (*)
  *
  *  (*) WAITING, DONE, FAILED, EARLY
  */
@@ -223,18 +223,10 @@ bool task_runs(const struct run_task *t);
 
 /* Transitions. @return whether the table has it; else nothing changes. */
 
-/** Its process is made. */
-bool task_fork(struct run_tasks *ts, struct run_task *t);
-/** Its process is killed again before it ran anything. */
-bool task_drop(struct run_tasks *ts, struct run_task *t);
-/** Its process is let go. */
-bool task_begin(struct run_tasks *ts, struct run_task *t);
-/** Its processes stand still. */
-bool task_hold(struct run_tasks *ts, struct run_task *t);
-/** They go on. */
-bool task_release(struct run_tasks *ts, struct run_task *t);
-/** It was killed long ago and does not end. */
-bool task_stick(struct run_tasks *ts, struct run_task *t);
+/** To FORKED, its process is made; to WAITING, that is killed before it ran anything; to RUNNING,
+ * it is let go, or goes on; to HELD, its processes stand still; to STUCK, it was killed long ago
+ * and does not end. */
+bool task_go(struct run_tasks *ts, struct run_task *t, enum task_state to);
 /** Its processes have ended. */
 bool task_end(struct run_tasks *ts, struct run_task *t);
 /** It has a verdict. A task that cannot be started has one, too. */

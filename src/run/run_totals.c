@@ -9,7 +9,7 @@
 
 #include "base/hash_map.h"
 #include "base/plural.h"
-#include "run/run_totals.h"
+#include "run/run_state.h"
 
 void hes_run_report_free(struct hes_run_report *r)
 {

@@ -69,16 +69,6 @@ struct run_observed {
 	struct run_observed_clock *clocks; /* all, the last one first */
 };
 
-static int64_t least_us(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t most_us(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 static struct hes_measured observed_gpu(const struct run_observer *w, const struct run_gpu *g,
 					struct run_observed *o)
 {
@@ -165,7 +155,7 @@ static void observe_start(const struct run_observer *w, const struct run_task *t
 {
 	const struct run_gpu *g = t->gpu;
 	const bool moves = t->progress.known;
-	const int64_t pause = most_us((now - t->attempt.started_us) / LOOKS_PART, START_LOOK_US);
+	const int64_t pause = run_later((now - t->attempt.started_us) / LOOKS_PART, START_LOOK_US);
 	struct hes_reading x;
 
 	if (!o->from_start)
@@ -285,10 +275,11 @@ void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now)
 	if (looked) {
 		others = run_usage_look_alone(w->devices, g);
 		o->unlisted |= others < 0;
-		o->members_us = now + least_us(most_us((now - t->attempt.started_us) / LOOKS_PART,
-						       o->look_us == RUN_NEVER_US ? START_LONGEST
-										  : START_LOOK_US),
-					       MEMBERS_LONGEST);
+		o->members_us =
+			now + run_sooner(run_later((now - t->attempt.started_us) / LOOKS_PART,
+						   o->look_us == RUN_NEVER_US ? START_LONGEST
+									      : START_LOOK_US),
+					 MEMBERS_LONGEST);
 	}
 	if (others > 0 || !observe_clock(t, o, now)) {
 		run_observe_disturb(t);
@@ -474,7 +465,7 @@ static int clock_keep(const struct run_observer *w, struct run_task *t,
 
 	if ((c != o->now && !c->fresh) ||
 	    (!over && c->kept_us &&
-	     now < c->kept_us + least_us(KEEP_US, c->kept_us - t->attempt.started_us)) ||
+	     now < c->kept_us + run_sooner(KEEP_US, c->kept_us - t->attempt.started_us)) ||
 	    !observed_point(t, o, c, over, &new))
 		return 0;
 	c->kept_us = now;

@@ -12,7 +12,6 @@
 
 #include "run/environment.h"
 #include "run/gpu_memory.h"
-#include "run/outside.h"
 #include "run/run_files.h"
 #include "run/run_place.h"
 
@@ -231,7 +230,7 @@ static size_t fork_jobs(struct run_starter *s, struct run_gpu *g, bool plan_near
 		}
 		if (rc)
 			run_judge_not_started(s->children->judge, t, false, &err);
-		else if (task_fork(s->tasks, t))
+		else if (task_go(s->tasks, t, TASK_FORKED))
 			list[n++] = t;
 	}
 	return n;
@@ -248,7 +247,7 @@ static void drop_forked(struct run_starter *s, struct run_task *const *list, siz
 		while (t->child.id.pid &&
 		       !hes_guard_reap(s->children->settings->guard, &t->child, &end, NULL))
 			;
-		task_drop(s->tasks, t);
+		task_go(s->tasks, t, TASK_WAITING);
 	}
 }
 
@@ -299,7 +298,7 @@ static void task_let_go(struct run_starter *s, struct run_task *t)
 		run_judge_not_started(s->children->judge, t, start_was_killed(t, rc), &err);
 		return;
 	}
-	task_begin(s->tasks, t);
+	task_go(s->tasks, t, TASK_RUNNING);
 	t->record.attempts++;
 	t->ending = ENDING_OWN;
 	t->kill_us = t->stuck_us = RUN_NEVER_US;

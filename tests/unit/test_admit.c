@@ -383,8 +383,9 @@ TEST(with_a_late_job_the_next_one_waits_for_the_power_cap)
 	assert_true(holds(&b, 0, 2, 120));
 	/* A job that is killed and stuck has no work. Where nothing else runs, a job starts in any
 	 * case. */
-	assert_true(task_fork(&b.all, b.tasks[0][1]) && task_begin(&b.all, b.tasks[0][1]) &&
-		    task_stick(&b.all, b.tasks[0][1]));
+	assert_true(task_go(&b.all, b.tasks[0][1], TASK_FORKED) &&
+		    task_go(&b.all, b.tasks[0][1], TASK_RUNNING) &&
+		    task_go(&b.all, b.tasks[0][1], TASK_STUCK));
 	assert_false(holds(&b, 0, 2, 500));
 	run_tasks_free(&b.all);
 }

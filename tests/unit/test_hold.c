@@ -172,8 +172,8 @@ static void make(struct bench *b)
 		t->planned_end_us = 100 * S;
 		t->deadline_us = 200 * S;
 		snprintf(t->child.mark, sizeof(t->child.mark), "%s", t->job->id);
-		task_fork(&b->tasks, t);
-		task_begin(&b->tasks, t);
+		task_go(&b->tasks, t, TASK_FORKED);
+		task_go(&b->tasks, t, TASK_RUNNING);
 		b->gpu.running[b->gpu.n_running++] = t;
 		lines[i] = 0;
 	}

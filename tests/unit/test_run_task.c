@@ -24,6 +24,36 @@ static bool restore_done(struct run_tasks *ts, struct run_task *t)
 	return task_restore(ts, t, true);
 }
 
+static bool go_waiting(struct run_tasks *ts, struct run_task *t)
+{
+	return task_go(ts, t, TASK_WAITING);
+}
+
+static bool go_forked(struct run_tasks *ts, struct run_task *t)
+{
+	return task_go(ts, t, TASK_FORKED);
+}
+
+static bool go_running(struct run_tasks *ts, struct run_task *t)
+{
+	return task_go(ts, t, TASK_RUNNING);
+}
+
+static bool go_held(struct run_tasks *ts, struct run_task *t)
+{
+	return task_go(ts, t, TASK_HELD);
+}
+
+static bool go_stuck(struct run_tasks *ts, struct run_task *t)
+{
+	return task_go(ts, t, TASK_STUCK);
+}
+
+static bool go_done(struct run_tasks *ts, struct run_task *t)
+{
+	return task_go(ts, t, TASK_DONE);
+}
+
 typedef bool transition_fn(struct run_tasks *ts, struct run_task *t);
 
 /* The columns of the table, and the state that follows from each row; -1: it is refused. */
@@ -31,12 +61,12 @@ static const struct {
 	transition_fn *go;
 	int to[TASK_EARLY + 1];
 } columns[] = {
-	{ task_fork, { TASK_FORKED, -1, -1, -1, -1, -1, -1, -1, -1, -1 } },
-	{ task_drop, { -1, TASK_WAITING, -1, -1, -1, -1, -1, -1, -1, -1 } },
-	{ task_begin, { -1, TASK_RUNNING, -1, -1, -1, -1, -1, -1, -1, -1 } },
-	{ task_hold, { -1, -1, TASK_HELD, -1, -1, -1, -1, -1, -1, -1 } },
-	{ task_release, { -1, -1, -1, TASK_RUNNING, -1, -1, -1, -1, -1, -1 } },
-	{ task_stick, { -1, -1, TASK_STUCK, -1, -1, -1, -1, -1, -1, -1 } },
+	{ go_waiting, { -1, TASK_WAITING, -1, -1, -1, -1, -1, -1, -1, -1 } },
+	{ go_forked, { TASK_FORKED, -1, -1, -1, -1, -1, -1, -1, -1, -1 } },
+	{ go_running, { -1, TASK_RUNNING, -1, TASK_RUNNING, -1, -1, -1, -1, -1, -1 } },
+	{ go_held, { -1, -1, TASK_HELD, -1, -1, -1, -1, -1, -1, -1 } },
+	{ go_stuck, { -1, -1, TASK_STUCK, -1, -1, -1, -1, -1, -1, -1 } },
+	{ go_done, { -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 } },
 	{ task_end, { -1, -1, TASK_ENDED, -1, TASK_ENDED, -1, -1, -1, -1, -1 } },
 	{ judge_done, { TASK_JUDGED, TASK_JUDGED, -1, -1, -1, TASK_JUDGED, -1, -1, -1, -1 } },
 	{ task_settle, { -1, -1, -1, -1, -1, -1, TASK_WAITING, -1, -1, -1 } },
@@ -47,13 +77,13 @@ static const struct {
 /* How a task comes to each state. */
 static transition_fn *const ways[][6] = {
 	[TASK_WAITING] = { 0 },
-	[TASK_FORKED] = { task_fork },
-	[TASK_RUNNING] = { task_fork, task_begin },
-	[TASK_HELD] = { task_fork, task_begin, task_hold },
-	[TASK_STUCK] = { task_fork, task_begin, task_stick },
-	[TASK_ENDED] = { task_fork, task_begin, task_end },
-	[TASK_JUDGED] = { task_fork, task_begin, task_end, judge_done },
-	[TASK_DONE] = { task_fork, task_begin, task_end, judge_done, settle_over },
+	[TASK_FORKED] = { go_forked },
+	[TASK_RUNNING] = { go_forked, go_running },
+	[TASK_HELD] = { go_forked, go_running, go_held },
+	[TASK_STUCK] = { go_forked, go_running, go_stuck },
+	[TASK_ENDED] = { go_forked, go_running, task_end },
+	[TASK_JUDGED] = { go_forked, go_running, task_end, judge_done },
+	[TASK_DONE] = { go_forked, go_running, task_end, judge_done, settle_over },
 	[TASK_FAILED] = { judge_failed, settle_over },
 	[TASK_EARLY] = { 0 },
 };
