@@ -130,7 +130,7 @@ lab() { # SPEED COMMAND...
 	printf 'command\n./train.sh\n' >scripts.csv
 	cat >script <<-'END'
 		# Stopped: of a part of a run it is not known how large it is.
-		heshare run scripts.csv >/dev/null 2>&1 &
+		heshare run scripts.csv --explore 0 >/dev/null 2>&1 &
 		until [ "$(grep -hs iterations scripts.run/*.log | wc -l)" -gt 15 ]; do sleep 1; done
 		until heshare status 1 --json | jq -e ".jobs[0].iterations > 0" >/dev/null; do sleep 1; done
 		heshare status 1 | grep -Eo " at [1-9][0-9]* .*"
@@ -138,7 +138,7 @@ lab() { # SPEED COMMAND...
 		kill -TERM $!
 		wait $!
 		sqlite3 store.db "SELECT count(*) FROM points"
-		heshare run scripts.csv --resume --progress 'step (\d+)' >/dev/null 2>&1
+		heshare run scripts.csv --explore 0 --resume --progress 'step (\d+)' >/dev/null 2>&1
 		sqlite3 store.db "SELECT workload, windows > 1, abs(start_s + iteration_us / 1e6 - run_s) < 0.01, progress FROM points"
 	END
 	lab 20 bash script
