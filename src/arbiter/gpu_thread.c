@@ -18,7 +18,7 @@
 #include "base/trust.h"
 #include "launch/contexts.h"
 #include "launch/guard.h"
-#include "launch/proc.h"
+#include "launch/process.h"
 #include "measure/gauge.h"
 
 #define ROOM    128  /* reports */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "launch/proc.h"
+#include "launch/process.h"
 
 #define USER_ROOM   16384 /* for a passwd row */
 #define SERVER_NAME "nvidia-cuda-mps"

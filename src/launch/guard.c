@@ -24,7 +24,7 @@
 #include "base/signals.h"
 #include "launch/undo_log.h"
 #include "launch/guard_wire.h"
-#include "launch/proc.h"
+#include "launch/process.h"
 
 #define CHANGE_MS 10000 /* longest wait for the answer to a change */
 #define WORK_MS \

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "launch/cgroup.h"
 #include "launch/launch.h"
-#include "launch/proc.h"
+#include "launch/process.h"
 
 #define NONE ((size_t)-1)
 /* control and server; the kernel cuts names at 15 characters */

@@ -11,7 +11,7 @@
 
 #include "launch/cgroup.h"
 #include "launch/members.h"
-#include "launch/proc.h"
+#include "launch/process.h"
 
 #define MARK_DIGITS 16
 

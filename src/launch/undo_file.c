@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch/proc.h"
+#include "launch/process.h"
 
 #define FILE_NAME "guard.list"
 #define LOG_NAME  "guard.log"

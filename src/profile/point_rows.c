@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "measure/gpu_point.h"
-#include "measure/steady.h"
 #include "profile/point_windows.h"
 #include "profile/session.h"
 

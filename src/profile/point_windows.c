@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/steady.h"
+#include "measure/gpu_point.h"
 
 #define SAME 0.01 /* means that differ by less do not differ */
 

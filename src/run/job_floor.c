@@ -1,5 +1,5 @@
 /*
- * job_floor.c - a job that must keep a part of its speed alone; see job_set.h.
+ * job_floor.c - a job that must keep a part of its speed alone; see job_floor.h.
  *
  * Its speed is looked at every few seconds. While it is below its floor, its co-runners without a
  * floor are held, the newest first.
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "run/job_set.h"
+#include "run/job_floor.h"
 
 #define LOOK_S    3        /* of a job whose lines have their time */
 #define LOOK_LONG 10       /* of others, and of one that prints nothing more */

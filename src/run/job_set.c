@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/texts.h"
+#include "run/job_floor.h"
 #include "run/job_set.h"
 
 #define DRAIN_US 2000000  /* what a held job has launched before ends by then */

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "measure/gpu_point.h"
-#include "measure/steady.h"
 #include "run/account.h"
 #include "run/gpu_memory.h"
 

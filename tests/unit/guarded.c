@@ -11,7 +11,7 @@
 
 #include "base/signals.h"
 #include "guarded.h"
-#include "launch/proc.h"
+#include "launch/process.h"
 #include "unit_test.h"
 
 const char *const guarded_argv[] = { "/proc/self/exe", "--guard", NULL };

@@ -14,7 +14,7 @@
 #include "launch/cgroup.h"
 #include "launch/launch.h"
 #include "launch/members.h"
-#include "launch/proc.h"
+#include "launch/process.h"
 #include "unit_test.h"
 
 #define BENCH_TEST(test) TEST_ON(struct place, p, test, set_up, tear_down)

@@ -7,7 +7,7 @@
 #include "heshare/store.h"
 #include "profile/point_windows.h"
 #include "profile/session.h"
-#include "measure/steady.h"
+#include "measure/gpu_point.h"
 #include "unit_test.h"
 
 static struct hes_catalogue catalogue;
