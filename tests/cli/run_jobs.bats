@@ -89,7 +89,7 @@ joules_sum() {
 	run -0 --separate-stderr lab two heshare plan third.csv --gpus 0 -o third.json
 	[[ "$output" == *" unlocked "*"2 ./net.sh 3800"*"Jobs: 1 measured, 1 unknown. heshare run measures unknown jobs; "* ]]
 	jq -e '.gpus[0].batches[0] | .unknown and .jobs[0].job == "2"' third.json
-	run -0 lab two heshare run third.json --timeout-factor 0.01 --timeout-least 0 --retries 0
+	run -0 lab two heshare run third.json --explore 0 --timeout-factor 0.01 --timeout-least 0 --retries 0
 	[[ "$output" == *"2 of 2 jobs done"* ]]
 	[ "$(sqlite3 store.db "SELECT clock_mhz, sm_pct FROM attempts WHERE run_id = 3 AND job = '2'")" = "0|100" ]
 	run -0 lab two heshare plan third.csv --gpus 0
