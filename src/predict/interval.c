@@ -166,15 +166,22 @@ static double extra_error(const struct interval_score *v, size_t n, int output, 
 	return many < MIN_SCORES ? 0 : fmax(quantile(room, many, coverage), LEAST_BEYOND);
 }
 
-/* There are few types, each unlike the others in its own way: the one that is held worst counts. */
+/* There are few types, each unlike the others in its own way: the one that is held worst counts,
+ * and the next one may be further off, as by the mean of so few. */
 static double learn_outside(const struct interval_score *v, size_t n, int output, double coverage,
 			    struct error *room, const struct interval_width *w, enum kind kind,
 			    double believed)
 {
-	double most = extra_error(v, n, output, coverage, room, w, kind, ALL);
+	double most = extra_error(v, n, output, coverage, room, w, kind, ALL), types = 0;
 
-	for (uint32_t group = 0; kind == TYPE && group < MAX_TYPES; group++)
-		most = fmax(most, extra_error(v, n, output, coverage, room, w, kind, group));
+	for (uint32_t group = 0; kind == TYPE && group < MAX_TYPES; group++) {
+		const double own = extra_error(v, n, output, coverage, room, w, kind, group);
+
+		most = fmax(most, own);
+		types += own > 0;
+	}
+	if (types > 0)
+		most *= sqrt(1 + 1 / types);
 	return most > 0 ? fmin(most, MOST) : believed;
 }
 
