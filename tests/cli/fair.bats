@@ -59,7 +59,7 @@ refused() { # SENTENCE ARGUMENT...: one line on standard error, exit status 2
 }
 
 @test "wrong usage exits 2 with what would be right" {
-	refused 'nothing called "slice" (did you mean slices?); there are slices, run, serve, top, set, profile, history' slice
+	refused 'nothing called "slice" (did you mean slices?); there are slices, run, serve, top, set, history' slice
 	refused "missing operand; usage: heshare fair ACTION [OPERAND]..."
 	refused 'unexpected "3"; usage: heshare fair slices' slices 3
 	refused "--interval is missing: the number of quanta to divide" slices --power 1
