@@ -428,7 +428,7 @@ static void gate_synchronize(struct gate *g)
 
 	for (size_t i = 0; i < g->streams.n_others; i++)
 		contexts[n++] = g->streams.others[i];
-	if (g->streams.lost && g->streams.home)
+	if (g->streams.untracked && g->streams.home)
 		contexts[n++] = g->streams.home;
 	/* It would end a capture. */
 	if (!n || gate_captures(g))

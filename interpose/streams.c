@@ -24,7 +24,7 @@ int streams_prepare(struct streams *s)
 void streams_clear(struct streams *s)
 {
 	s->n = s->n_others = 0;
-	s->lost = s->started = false;
+	s->untracked = s->started = false;
 }
 
 static void context_note(struct streams *s, void *context)
@@ -50,7 +50,7 @@ void streams_note(struct streams *s, void *stream, void *context, bool captures)
 	while (i < s->n && s->rows[i].stream != stream)
 		i++;
 	if (!s->ready || stream == STREAM_PER_THREAD || i == STREAMS_MAX) {
-		s->lost = true;
+		s->untracked = true;
 	} else if (i == s->n) {
 		s->rows[i].stream = stream;
 		s->rows[i].pending = false;
@@ -66,7 +66,7 @@ void streams_forget(struct streams *s, void *stream)
 
 			s->rows[i] = s->rows[--s->n];
 			s->rows[s->n] = gone;
-			s->lost = true;
+			s->untracked = true;
 			return;
 		}
 	}
@@ -80,7 +80,7 @@ void streams_forget_context(struct streams *s, void *context)
 	if (context != s->home)
 		return;
 	s->home = NULL;
-	s->ready = s->started = s->lost = false;
+	s->ready = s->started = s->untracked = false;
 	s->n = 0;
 }
 
@@ -107,7 +107,7 @@ void streams_mark(struct streams *s, bool captures, const void *begins)
 
 		r->pending = row_mark(s, r, captures, begins);
 		if (!r->pending)
-			s->lost = true;
+			s->untracked = true;
 	}
 }
 
@@ -129,7 +129,7 @@ uint64_t streams_gpu_ns(const struct streams *s)
 {
 	float ms, most = 0;
 
-	if (!s->started || s->lost || s->n_others)
+	if (!s->started || s->untracked || s->n_others)
 		return 0;
 	for (size_t i = 0; i < s->n; i++)
 		if (s->rows[i].pending &&

@@ -25,10 +25,10 @@ struct stream_row {
 
 struct streams {
 	const struct fair_driver *driver;
-	void *home;   /* context of the events; NULL: none yet */
-	bool ready;   /* the events are there */
-	bool lost;    /* a row or its event is missing: wait for the whole context */
-	bool started; /* the first launch of the lease has its event before it */
+	void *home;     /* context of the events; NULL: none yet */
+	bool ready;     /* the events are there */
+	bool untracked; /* a row or its event is missing: wait for the whole context */
+	bool started;   /* the first launch of the lease has its event before it */
 	void *start;
 	size_t n; /* rows in use */
 	struct stream_row rows[STREAMS_MAX];
@@ -50,7 +50,7 @@ void streams_forget_context(struct streams *s, void *context);
 /**
  * Mark the end of all work so far. The home context is current. @captures: streams capture, which
  * must not be touched;
- * @begins is about to, and can be marked still. What cannot be marked is lost.
+ * @begins is about to, and can be marked still. What cannot be marked is untracked.
  */
 void streams_mark(struct streams *s, bool captures, const void *begins);
 /** @return whether all that streams_mark() marked has passed. The home context is current. */

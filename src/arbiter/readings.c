@@ -51,10 +51,10 @@ void readings_begin(struct readings *r, uint64_t lease, uint64_t slice_ns, bool 
 {
 	const uint64_t most_ns = MEASURABLE * r->refresh_ns;
 
-	r->granted_ns = r->quiet_ns = now;
+	r->granted_ns = r->ignore_until_ns = now;
 	r->value_ns = closely ? r->refresh_ns : slice_ns ? most_ns : greater_ns(most_ns, LONG_NS);
 	r->every_ns = greater_ns(r->refresh_ns / (closely ? CLOSELY : ROUGHLY), QUICKEST);
-	r->rests = !closely && !slice_ns;
+	r->skips = !closely && !slice_ns;
 	r->begun = false;
 	r->from.ns = r->to.ns = 0;
 	r->next_ns = ARBITER_NEVER;
@@ -107,7 +107,7 @@ bool readings_take(struct readings *r, uint64_t tag, const struct arbiter_energy
 		r->first_j = e->joules;
 	r->counted = true;
 	r->last_j = e->joules;
-	if (!tag || tag != r->lease || e->at_ns < r->quiet_ns)
+	if (!tag || tag != r->lease || e->at_ns < r->ignore_until_ns)
 		return false;
 	step = readings_step(r, e);
 	if (!r->begun)
@@ -121,9 +121,9 @@ bool readings_take(struct readings *r, uint64_t tag, const struct arbiter_energy
 	if (!reading_of(r, r->value_ns - r->refresh_ns / 2, out))
 		return false;
 	r->from = step;
-	if (r->rests) {
+	if (r->skips) {
 		r->begun = false;
-		r->next_ns = r->quiet_ns = e->at_ns + r->value_ns - r->refresh_ns;
+		r->next_ns = r->ignore_until_ns = e->at_ns + r->value_ns - r->refresh_ns;
 	}
 	return true;
 }

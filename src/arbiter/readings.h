@@ -30,11 +30,11 @@ struct readings {
 	uint64_t lease; /* 0: none, or it is not measured */
 	uint64_t granted_ns;
 	uint64_t value_ns, every_ns; /* length of a value, and from one reading to the next */
-	bool rests;                  /* no reading is needed until the end of a value is near */
+	bool skips;                  /* no reading is needed until the end of a value is near */
 	bool begun;                  /* before is there: the last step that came unseen */
 	struct counter_step before, from, to;
-	uint64_t next_ns;  /* when to read again; ARBITER_NEVER */
-	uint64_t quiet_ns; /* readings of a time before are on their way, too late */
+	uint64_t next_ns;         /* when to read again; ARBITER_NEVER */
+	uint64_t ignore_until_ns; /* readings of a time before are on their way, too late */
 };
 
 /** What was measured. */

@@ -341,7 +341,8 @@ TEST_WITH(a_stream_with_work_may_capture, begin, finish)
 	int fd = start_scheduled();
 
 	/* Busy for so long that the lease is not idle before the next launch. */
-	start_work(&w, 1, 1, 300000 * US);
+	/* The lease must not end before the next launch, on a slow machine either. */
+	start_work(&w, 1, 1, 1000000 * US);
 	expect(fd, FAIR_WANT, &m);
 	grant(fd, 3, 0);
 	wait_work(&w);
