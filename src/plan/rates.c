@@ -1,10 +1,10 @@
 /*
  * rates.c - the rate cache; see rates.h.
  *
- * Entries of varying length lie in one growing array of 8-byte units and are found by a hash map.
- * An entry holds the power that its set has as co-runners and, after the first query, the rates of
- * the set. Entries move when the array grows: no pointer to an entry is kept over a prediction.
- * What the predictor computes once for a member, whatever its co-runners, is kept as well.
+ * Entries are found by a hash map. An entry holds the power that its set has as co-runners and,
+ * after the first query, the rates of the set. Entries move when the array grows: no pointer to an
+ * entry is kept over a prediction. What the predictor computes once for a member, whatever its
+ * co-runners, is kept as well.
  */
 #include "plan/rates.h"
 
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/hash_map.h"
 #include "predict/prepared.h"
 
@@ -28,27 +29,12 @@ struct predicted {
 	bool far;
 };
 
-struct entry_member {
-	double iteration_us; /* of the last member valid before the set is rated */
-	struct hes_member m;
-	uint8_t outside; /* likewise */
-};
-
 struct entry {
-	double power_mw; /* of the set, once rated */
-	uint32_t type;
-	uint32_t clock_mhz;
-	uint32_t last_power_mw; /* predicted with the last member added last: the set's power as
-				   co-runners */
-	uint8_t n;
+	struct hes_set set;
+	struct predicted last; /* of the last member added last: the set's power as co-runners */
 	bool rated;
-	bool last_far;
-	bool far;                 /* once rated */
-	struct entry_member of[]; /* [n] */
+	struct hes_set_rates rates; /* once rated */
 };
-
-_Static_assert(sizeof(struct entry) % 8 == 0 && sizeof(struct entry_member) % 8 == 0,
-	       "entries are aligned");
 
 /* A member alone. */
 struct alone {
@@ -68,9 +54,9 @@ struct hes_rates {
 	const struct hes_profile *solo;
 	size_t n_kinds;
 	struct prepared *prepared; /* [PREPARED], by hash: the last one of those with the same */
-	struct hes_hash_map map;   /* of a set: the first unit of its entry */
-	uint64_t *units;
-	size_t used, room, most; /* units */
+	struct hes_hash_map map;   /* of a set: its entry */
+	struct entry *entries;
+	size_t n, most;
 	uint64_t queries;
 	struct alone alone[ALONE]; /* by hash: the last query of those with the same */
 };
@@ -93,7 +79,7 @@ struct hes_rates *hes_rates_new(const struct hes_predictor *p,
 				 .types = types,
 				 .solo = solo,
 				 .n_kinds = n_kinds,
-				 .most = MOST_BYTES / sizeof(*r->units),
+				 .most = MOST_BYTES / sizeof(*r->entries),
 				 .prepared = calloc(PREPARED, sizeof(*r->prepared)) };
 	if (r->prepared)
 		return r;
@@ -107,7 +93,7 @@ void hes_rates_free(struct hes_rates *r)
 		return;
 	free(r->prepared);
 	hes_hash_map_finish(&r->map);
-	free(r->units);
+	free(r->entries);
 	free(r);
 }
 
@@ -118,7 +104,7 @@ uint64_t hes_rates_queries(const struct hes_rates *r)
 
 void hes_rates_limit(struct hes_rates *r, size_t bytes)
 {
-	r->most = bytes / sizeof(*r->units);
+	r->most = bytes / sizeof(*r->entries);
 }
 
 void hes_rates_forget(struct hes_rates *r, size_t most)
@@ -126,7 +112,7 @@ void hes_rates_forget(struct hes_rates *r, size_t most)
 	if (r->map.n <= most)
 		return;
 	hes_hash_map_clear(&r->map);
-	r->used = 0;
+	r->n = 0;
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -172,67 +158,37 @@ static uint64_t hash_set(const struct hes_set *s)
 	return h;
 }
 
-static bool is_same_set(const void *units, uint32_t at, const void *key)
+static bool is_same_set(const void *entries, uint32_t at, const void *key)
 {
-	const struct entry *e = (const void *)&((const uint64_t *)units)[at];
-	const struct hes_set *s = key;
+	const struct hes_set *a = &((const struct entry *)entries)[at].set, *b = key;
 
-	if (e->type != s->type || e->clock_mhz != s->clock_mhz || e->n != s->n)
-		return false;
-	for (uint32_t i = 0; i < s->n; i++)
-		if (e->of[i].m.kind != s->m[i].kind || e->of[i].m.sm_pct != s->m[i].sm_pct)
-			return false;
-	return true;
-}
-
-static struct entry *entry_at(const struct hes_rates *r, size_t at)
-{
-	return (void *)&r->units[at];
+	return a->type == b->type && a->clock_mhz == b->clock_mhz && a->n == b->n &&
+	       memcmp(a->m, b->m, a->n * sizeof(*a->m)) == 0;
 }
 
 /* @return NULL: the set is not in the cache */
 static struct entry *find_entry(const struct hes_rates *r, const struct hes_set *s, uint64_t hash)
 {
-	const uint32_t at = hes_hash_map_find(&r->map, hash, is_same_set, r->units, s);
+	const uint32_t at = hes_hash_map_find(&r->map, hash, is_same_set, r->entries, s);
 
-	return at == HES_HASH_NONE ? NULL : entry_at(r, at);
-}
-
-static size_t units_of(uint32_t n)
-{
-	return (sizeof(struct entry) + n * sizeof(struct entry_member)) / sizeof(uint64_t);
-}
-
-static bool reserve_units(struct hes_rates *r, size_t more)
-{
-	const size_t room = r->room ? 2 * r->room : 4096;
-	uint64_t *units;
-
-	if (r->used + more > r->most)
-		hes_rates_forget(r, 0);
-	if (r->used + more <= r->room)
-		return true;
-	units = reallocarray(r->units, room, sizeof(*units));
-	if (!units)
-		return false;
-	r->units = units;
-	r->room = room;
-	return true;
+	return at == HES_HASH_NONE ? NULL : &r->entries[at];
 }
 
 /* @return a new entry, not rated; NULL: out of memory */
 static struct entry *add_entry(struct hes_rates *r, const struct hes_set *s, uint64_t hash)
 {
-	struct entry *e;
+	struct entry *entries;
 
-	if (!reserve_units(r, units_of(s->n)) || hes_hash_map_add(&r->map, hash, (uint32_t)r->used))
+	if (r->n == r->most)
+		hes_rates_forget(r, 0);
+	entries = hes_grow(r->entries, r->n, sizeof(*entries));
+	if (!entries)
 		return NULL;
-	e = entry_at(r, r->used);
-	*e = (struct entry){ .type = s->type, .clock_mhz = s->clock_mhz, .n = (uint8_t)s->n };
-	for (uint32_t i = 0; i < s->n; i++)
-		e->of[i] = (struct entry_member){ .m = s->m[i] };
-	r->used += units_of(s->n);
-	return e;
+	r->entries = entries;
+	if (hes_hash_map_add(&r->map, hash, (uint32_t)r->n))
+		return NULL;
+	entries[r->n] = (struct entry){ .set = *s };
+	return &entries[r->n++];
 }
 
 static struct co_runners all_but(const struct co_runners *c, uint32_t member)
@@ -277,25 +233,14 @@ static struct predicted predict_last(struct hes_rates *r, const struct co_runner
 	const struct predicted last = predict_member(r, c, c->set.n - 1);
 	struct entry *e = add_entry(r, &c->set, hash);
 
-	if (e) {
-		e->last_power_mw = last.power_mw;
-		e->last_far = last.far;
-		e->of[e->n - 1].iteration_us = last.iteration_us;
-		e->of[e->n - 1].outside = last.outside;
-	}
+	if (e)
+		e->last = last;
 	return last;
 }
 
 static bool is_lowered(const struct hes_gpu_type *g)
 {
 	return g->power_limit_mw < hes_gpu_type_default_limit_mw(g);
-}
-
-static struct predicted last_of(const struct entry *e)
-{
-	const struct entry_member *m = &e->of[e->n - 1];
-
-	return (struct predicted){ m->iteration_us, e->last_power_mw, m->outside, e->last_far };
 }
 
 /* The power of co-runners before one more job joins them. */
@@ -307,7 +252,7 @@ static uint32_t co_power_mw(struct hes_rates *r, const struct co_runners *c)
 	if (c->set.n == 0)
 		return r->types[c->set.type]->idle_power_mw;
 	e = find_entry(r, &c->set, hash);
-	return e ? e->last_power_mw : predict_last(r, c, hash).power_mw;
+	return e ? e->last.power_mw : predict_last(r, c, hash).power_mw;
 }
 
 static bool are_equal(const struct hes_member *a, const struct hes_member *b)
@@ -336,27 +281,6 @@ static void predict_rest(struct hes_rates *r, const struct co_runners *c,
 	out->power_mw /= s->n;
 }
 
-static void store_rates(struct entry *e, const struct hes_set_rates *rates)
-{
-	e->rated = true;
-	e->power_mw = rates->power_mw;
-	e->far = rates->far;
-	for (uint32_t i = 0; i < e->n; i++) {
-		e->of[i].iteration_us = rates->iteration_us[i];
-		e->of[i].outside = rates->outside[i];
-	}
-}
-
-static void load_rates(const struct entry *e, struct hes_set_rates *out)
-{
-	out->power_mw = e->power_mw;
-	out->far = e->far;
-	for (uint32_t i = 0; i < e->n; i++) {
-		out->iteration_us[i] = e->of[i].iteration_us;
-		out->outside[i] = e->of[i].outside;
-	}
-}
-
 static void rates_at(struct hes_rates *r, const struct hes_set *s, struct hes_set_rates *out)
 {
 	const uint64_t hash = hash_set(s);
@@ -366,16 +290,18 @@ static void rates_at(struct hes_rates *r, const struct hes_set *s, struct hes_se
 	struct predicted last;
 
 	if (e && e->rated) {
-		load_rates(e, out);
+		*out = e->rates;
 		return;
 	}
 	c.set = *s;
 	prepare_all(r, s, own, c.of);
-	last = e ? last_of(e) : predict_last(r, &c, hash);
+	last = e ? e->last : predict_last(r, &c, hash);
 	predict_rest(r, &c, &last, out);
 	e = find_entry(r, s, hash);
-	if (e)
-		store_rates(e, out);
+	if (e) {
+		e->rated = true;
+		e->rates = *out;
+	}
 }
 
 /*
@@ -436,19 +362,10 @@ void hes_rates_of_starting(struct hes_rates *r, const struct hes_set *s, uint32_
 
 void hes_rates_each(const struct hes_rates *r, hes_rates_set_fn *each, void *ctx)
 {
-	for (size_t at = 0; at < r->used; at += units_of(entry_at(r, at)->n)) {
-		const struct entry *e = entry_at(r, at);
-		struct hes_set s = { .type = e->type, .clock_mhz = e->clock_mhz, .n = e->n };
-		struct hes_set_rates rates = { .power_mw = 0 };
-
+	for (const struct entry *e = r->entries; e < r->entries + r->n; e++)
 		/* Those at a lowered power limit are at clocks of no plan. */
-		if (!e->rated || is_lowered(r->types[e->type]))
-			continue;
-		for (uint32_t i = 0; i < e->n; i++)
-			s.m[i] = e->of[i].m;
-		load_rates(e, &rates);
-		each(ctx, &s, &rates);
-	}
+		if (e->rated && !is_lowered(r->types[e->set.type]))
+			each(ctx, &e->set, &e->rates);
 }
 
 struct hes_alone hes_rates_alone(struct hes_rates *r, uint32_t type, struct hes_member m,
