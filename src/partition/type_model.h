@@ -4,11 +4,18 @@
 #ifndef HES_PARTITION_TYPE_MODEL_H
 #define HES_PARTITION_TYPE_MODEL_H
 
-#include "partition/interference.h"
+#include "partition/co_run.h"
 #include "trees/boosting.h"
 
 enum { TYPE_RATE, TYPE_POWER, TYPE_OUTPUTS };
 enum { TYPE_UNSEEN, TYPE_SEEN, TYPE_KINDS }; /* whether these jobs were measured together */
+
+/** The constants of a GPU type in the closed form. A prior for the type; jobs that were measured
+ * together move it. */
+struct interference {
+	double mean[CO_CONSTANTS], sd[CO_CONSTANTS];
+	double rest; /* spread of the logarithm of work per watt that no constant explains */
+};
 
 struct type_base {
 	uint32_t clock_mhz;

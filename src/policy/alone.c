@@ -1,12 +1,12 @@
 /*
  * alone.c - policies that run one job at a time on a GPU. They differ in the GPU and the clock; a
- * variant (variants.h) in the order, too. Without one, the first to come is the first served.
+ * variant (decide.h) in the order, too. Without one, the first to come is the first served.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "policy/variants.h"
+#include "policy/decide.h"
 
 #define MAX_SLOWDOWN 1.2 /* of muserve's clocks against the default clock */
 #define POWER_CAP                                                                             \

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/variants.h"
+#include "policy/decide.h"
 
 #define FIRST_EACH 2 /* jobs for each GPU, and for each that a batch looks ahead, at first */
 

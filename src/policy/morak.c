@@ -1,7 +1,7 @@
 /*
  * morak.c - the policy `morak`: after Morak (Liu et al., MASS 2023) as the
  * HeShare paper compares it: every job on a random GPU, first come first served;
- * a variant (variants.h) chooses GPU and order otherwise, and its shares may overlap.
+ * a variant (decide.h) chooses GPU and order otherwise, and its shares may overlap.
  * It tunes MPS shares and the clock together, for throughput and energy under a
  * bound on each job's latency.
  *
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "plan/batch/sharing.h"
-#include "policy/variants.h"
+#include "policy/decide.h"
 
 #define MAX_SLOWDOWN 5 /* of a job's run against its run alone at the default clock */
 

@@ -3,13 +3,13 @@
  * not depend on the jobs: `mps-equal`, `mps-default` and `static-equal`.
  *
  * First come first served: the next free GPU takes the next jobs. Where GPUs outnumber jobs, each
- * job gets a GPU of its own. A variant (variants.h) has another order and GPU.
+ * job gets a GPU of its own. A variant (decide.h) has another order and GPU.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "plan/batch/sharing.h"
-#include "policy/variants.h"
+#include "policy/decide.h"
 
 #define JOBS_A_GPU 2
 

@@ -10,13 +10,13 @@
 #include "base/texts.h"
 #include "plan/joint/joint_search.h"
 #include "plan/batch/sharing.h"
-#include "policy/variants.h"
+#include "policy/decide.h"
 
 #define WORK_A_JOB 100 /* in addition to that of each GPU */
 
 const char *const hes_preferences[] = { "balanced", "energy", "jct", "fleet", NULL };
 
-/* policy/variants.h; exclusive chooses the GPU with the least queued work as it is. */
+/* policy/decide.h; exclusive chooses the GPU with the least queued work as it is. */
 static const char *const variants_of_random[] = { "eft", "least", "edp-sjf", NULL };
 static const char *const variants_of_exclusive[] = { "eft", "edp-sjf", NULL };
 static const char *const variants_of_pwr[] = { "shared", NULL };

@@ -1,10 +1,10 @@
 /*
- * variants.c - order and GPU of the jobs by a variant's rule; see variants.h.
+ * variants.c - order and GPU of the jobs by a variant's rule; see decide.h.
  *
  * Jobs are placed one after the other. A rule knows how much work each GPU has so far, as if it ran
  * its jobs one by one.
  */
-#include "policy/variants.h"
+#include "policy/decide.h"
 
 #include <errno.h>
 #include <math.h>

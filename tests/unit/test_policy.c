@@ -7,7 +7,7 @@
 #include "plan/assign/pareto.h"
 #include "plan/batch/sharing.h"
 #include "policy/line.h"
-#include "policy/variants.h"
+#include "policy/decide.h"
 #include "unit_test.h"
 
 #define MAX_JOBS 40
