@@ -136,7 +136,7 @@ static int train_split(struct job *j, struct hes_err *err)
 static int train_score(const struct job *j, const struct hes_samples *s, struct hes_test *out,
 		       struct hes_err *err)
 {
-	return hes_estimates_test(s, j->r->said,
+	return hes_estimates_test(s, j->r->predicted,
 				  hes_predictor_about(j->r->predictor)->options.coverage, out, err);
 }
 
@@ -164,17 +164,18 @@ static int estimate_unseen(struct job *j, struct hes_err *err)
 	const struct hes_train_options options = options_of(j);
 	int rc;
 
-	j->r->said = calloc(j->r->all.n, sizeof(*j->r->said));
-	if (!j->r->said)
+	j->r->predicted = calloc(j->r->all.n, sizeof(*j->r->predicted));
+	if (!j->r->predicted)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", j->r->all.n);
 	if (!options.prior)
 		return hes_predict_samples(j->r->predictor, &j->r->test, &j->r->catalogue,
-					   j->r->said, err);
+					   j->r->predicted, err);
 	if (j->q->validate_pct <= 0)
 		return 0;
 	memcpy(j->r->test.v, j->r->fit.v, j->r->fit.n * sizeof(*j->r->fit.v));
 	j->r->test.n = j->r->fit.n;
-	rc = hes_predict_left_out(&j->r->test, &j->r->catalogue, &options, FOLDS, j->r->said, err);
+	rc = hes_predict_left_out(&j->r->test, &j->r->catalogue, &options, FOLDS, j->r->predicted,
+				  err);
 	if (rc == -ENODATA)
 		j->r->test.n = 0;
 	return rc == -ENODATA ? 0 : rc;
@@ -221,7 +222,7 @@ static int leave_one_out(const struct job *j, size_t offset, const char *name,
 	rc = hes_predictor_train(fit, &j->r->catalogue, &options, &p, err);
 	if (rc)
 		return rc;
-	rc = hes_predict_samples(p, test, &j->r->catalogue, j->r->said, err);
+	rc = hes_predict_samples(p, test, &j->r->catalogue, j->r->predicted, err);
 	if (!rc)
 		rc = train_score(j, test, out, err);
 	hes_predictor_free(p);
@@ -384,7 +385,7 @@ void train_free(struct train_result *r)
 		free(r->left_out[k].tests);
 	hes_predictor_free(r->predictor);
 	app_rows_free(&r->prior);
-	free(r->said);
+	free(r->predicted);
 	app_rows_free(&r->rows);
 	hes_samples_free(&r->fit);
 	hes_samples_free(&r->test);

@@ -40,7 +40,7 @@ struct train_result {
 	struct hes_catalogue catalogue;
 	struct app_rows rows;
 	struct hes_samples all, fit, test; /* all: those of rows; fit and test: copies */
-	struct hes_estimate *said;         /* of test, unseen */
+	struct hes_estimate *predicted;    /* of test, unseen */
 	struct app_rows prior;             /* modelled samples; none where there are enough */
 	struct hes_predictor *predictor;
 	struct hes_test unseen;

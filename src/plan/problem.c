@@ -117,11 +117,7 @@ static void take_running(struct hes_problem *p)
 	for (size_t i = 0; i < r->n_running; i++) {
 		const struct hes_running *run = &r->running[i];
 		const struct hes_job *job = &r->jobs->v[run->job];
-		const struct hes_gpu_type *type = r->fleet->gpus[run->gpu].type;
-		uint16_t clock = 0;
 
-		while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < run->clock_mhz)
-			clock++;
 		p->jobs[p->n + i] = (struct hes_problem_job){
 			.job = run->job,
 			.memory_mib = hes_job_memory_mib(job),
@@ -129,8 +125,10 @@ static void take_running(struct hes_problem *p)
 			.deadline_us = INFINITY,
 		};
 		hes_problem_continue(p, p->n + i, run, r->now_us);
-		p->running[i] = (struct hes_problem_running){ (uint32_t)(p->n + i),
-							      (uint16_t)run->sm_pct, clock };
+		p->running[i] = (struct hes_problem_running){
+			(uint32_t)(p->n + i), (uint16_t)run->sm_pct,
+			hes_problem_clock(r->fleet->gpus[run->gpu].type, run->clock_mhz)
+		};
 		p->first_running[run->gpu + 1]++;
 	}
 	for (size_t g = 0; g < p->k; g++)

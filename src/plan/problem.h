@@ -108,6 +108,17 @@ void hes_problem_continue(struct hes_problem *p, size_t number, const struct hes
  * algorithm. @return 0 or -ENOMEM */
 int hes_problem_assign(const struct hes_problem *p, uint64_t seed, struct hes_assign_front *out);
 
+/** Index of the first clock of a type that is not below @clock_mhz; of the highest where all are.
+ */
+static inline uint16_t hes_problem_clock(const struct hes_gpu_type *g, uint32_t clock_mhz)
+{
+	uint16_t i = 0;
+
+	while (i + 1u < g->n_clocks && g->clocks_mhz[i] < clock_mhz)
+		i++;
+	return i;
+}
+
 /** The start-up of a job on a type, as far as it is to come. */
 static inline double hes_problem_start_us(const struct hes_problem *p, size_t job, size_t type)
 {

@@ -99,11 +99,7 @@ void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_tim
 /* The plan may be from before other clocks were measured: then the next higher one counts. */
 static uint16_t clock_index(const struct hes_gpu_type *g, const struct hes_batch *b)
 {
-	uint16_t c = 0;
-
-	while (c + 1u < g->n_clocks && (b->unlocked || g->clocks_mhz[c] < b->clock_mhz))
-		c++;
-	return c;
+	return hes_problem_clock(g, b->unlocked ? UINT32_MAX : b->clock_mhz);
 }
 
 static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *from,
@@ -454,12 +450,10 @@ static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu,
 	const struct hes_request *request = s->p.request;
 	const struct hes_gpu_type *type = request->fleet->gpus[gpu].type;
 	const uint32_t number = s->number_of[r->job];
-	uint16_t clock = 0;
 
-	while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < r->clock_mhz)
-		clock++;
 	hes_problem_continue(&s->p, number, r, now_us);
-	return (struct hes_problem_running){ number, (uint16_t)r->sm_pct, clock };
+	return (struct hes_problem_running){ number, (uint16_t)r->sm_pct,
+					     hes_problem_clock(type, r->clock_mhz) };
 }
 
 int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started,

@@ -112,12 +112,10 @@ static double append(const struct hes_problem *p, struct place *at, size_t gpu, 
 {
 	const uint32_t type = p->gpus[gpu].type;
 	const struct hes_gpu_type *t = p->types[type];
-	uint16_t clock = 0;
 
-	while (clock + 1u < t->n_clocks && t->clocks_mhz[clock] < t->clock_default_mhz)
-		clock++;
 	at->items[at->n++] =
-		(struct hes_timeline_item){ job, (uint16_t)demand_pct(p, job, type), clock };
+		(struct hes_timeline_item){ job, (uint16_t)demand_pct(p, job, type),
+					    hes_problem_clock(t, t->clock_default_mhz) };
 	hes_timeline_run_all(p, p->rates, gpu, at->items, at->n, &at->cost, at->times, at->running);
 	return at->times[at->n - 1].start_us;
 }

@@ -1,6 +1,6 @@
 /*
  * interval.h - prediction intervals: conformal intervals of the logarithm, from samples that were
- * left out (folds.h).
+ * left out (cross_validation.h).
  *
  * Inside of the training range the half-width depends on the number of co-runners. Outside it grows
  * with the distance (range.h). Unseen settings, numbers of co-runners, workloads, types, pairs of

@@ -13,7 +13,7 @@
 #include "base/clamp.h"
 #include "base/texts.h"
 #include "predict/baseline/calibrate.h"
-#include "predict/folds.h"
+#include "predict/cross_validation.h"
 
 #define MAX_LOG          20.0 /* of a ratio to the baseline */
 #define DEFAULT_COVERAGE 0.9
@@ -159,7 +159,7 @@ int predictor_fit_residual(struct hes_predictor *p, const struct observation *v,
  * The weight of the trees' output: the best factor for samples that were left out at random
  * (stacking; Wolpert, 1992). The errors are changed to those with this weight.
  */
-static void weigh(struct fold_scores *s, double weight[PREDICTOR_OUTPUTS])
+static void weigh_trees(struct fold_scores *s, double weight[PREDICTOR_OUTPUTS])
 {
 	for (int o = 0; o < PREDICTOR_OUTPUTS; o++) {
 		double both = 0, square = 0;
@@ -181,11 +181,11 @@ static int learn_interval(const struct observation *v, size_t n, const struct ca
 			  struct hes_predictor *p, struct hes_err *err)
 {
 	struct fold_scores scores;
-	int rc = folds_score(v, n, fit, r, &scores, err);
+	int rc = cross_validate(v, n, fit, r, &scores, err);
 
 	if (rc)
 		return rc;
-	weigh(&scores, p->weight);
+	weigh_trees(&scores, p->weight);
 	if (range_fit(v, n, &p->range) ||
 	    interval_learn(scores.v, scores.n, coverage, &p->interval))
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
@@ -193,8 +193,8 @@ static int learn_interval(const struct observation *v, size_t n, const struct ca
 	return rc;
 }
 
-static int learn(struct observation *v, size_t n, const struct boosting_options *r, double coverage,
-		 struct hes_predictor *p, struct hes_err *err)
+static int predictor_learn(struct observation *v, size_t n, const struct boosting_options *r,
+			   double coverage, struct hes_predictor *p, struct hes_err *err)
 {
 	struct calibration *fit = NULL;
 	int rc = calibration_new(v, n, r->threads, &fit);
@@ -252,8 +252,9 @@ static int join_observations(const struct observations *prior, const struct obse
 	return 0;
 }
 
-static int train(const struct hes_samples *s, const struct hes_catalogue *c,
-		 const struct hes_train_options *o, struct hes_predictor *p, struct hes_err *err)
+static int predictor_train(const struct hes_samples *s, const struct hes_catalogue *c,
+			   const struct hes_train_options *o, struct hes_predictor *p,
+			   struct hes_err *err)
 {
 	const struct hes_samples none = { 0 }, *from = o->prior ? o->prior : &none;
 	struct observations prior = { 0 }, measured = { 0 };
@@ -271,7 +272,8 @@ static int train(const struct hes_samples *s, const struct hes_catalogue *c,
 	p->about.options = (struct hes_train_options){ .trees = r.trees, .seed = o->seed };
 	p->weight[PREDICTOR_TIME] = p->weight[PREDICTOR_POWER] = 1;
 	if (!rc)
-		rc = learn(v, n, &r, o->coverage > 0 ? o->coverage : DEFAULT_COVERAGE, p, err);
+		rc = predictor_learn(v, n, &r, o->coverage > 0 ? o->coverage : DEFAULT_COVERAGE, p,
+				     err);
 	if (!rc)
 		rc = describe(v, n, p, err);
 	free(v);
@@ -285,7 +287,7 @@ int hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue 
 			struct hes_err *err)
 {
 	struct hes_predictor *p = calloc(1, sizeof(*p));
-	int rc = p ? train(s, c, o, p, err)
+	int rc = p ? predictor_train(s, c, o, p, err)
 		   : hes_fail(err, -ENOMEM, "out of memory for a predictor");
 
 	if (rc)

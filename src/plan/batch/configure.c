@@ -391,15 +391,6 @@ int hes_configured_plan(const struct hes_configured *c, size_t member, struct he
 	return rc;
 }
 
-static uint16_t clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
-{
-	uint16_t i = 0;
-
-	while (i + 1u < g->n_clocks && g->clocks_mhz[i] < clock_mhz)
-		i++;
-	return i;
-}
-
 int hes_configured_open(const struct hes_configured *c, size_t member,
 			struct hes_timeline_item *items, uint32_t *first)
 {
@@ -416,7 +407,7 @@ int hes_configured_open(const struct hes_configured *c, size_t member,
 		first[g] = n;
 		for (uint32_t i = x->first[g]; i < x->first[g + 1] && !option; i++)
 			items[n++] = (struct hes_timeline_item){
-				x->queue[i], 100, clock_index(type, type->clock_default_mhz)
+				x->queue[i], 100, hes_problem_clock(type, type->clock_default_mhz)
 			};
 		for (size_t b = 0; b < q->n && option; b++) {
 			const struct option *o = &q->v[b].options[option[x->first[g] + b]];
@@ -425,7 +416,7 @@ int hes_configured_open(const struct hes_configured *c, size_t member,
 			for (uint32_t i = 0; i < group->n; i++)
 				items[n++] = (struct hes_timeline_item){
 					group->m[i].job, (uint16_t)group->m[i].sm_pct,
-					clock_index(type, o->clock_mhz)
+					hes_problem_clock(type, o->clock_mhz)
 				};
 		}
 	}

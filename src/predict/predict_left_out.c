@@ -1,5 +1,5 @@
 /*
- * cross_validate.c - estimate samples by predictors that were trained without them; see
+ * predict_left_out.c - estimate samples by predictors that were trained without them; see
  * heshare/predict.h.
  */
 #include <errno.h>
@@ -30,11 +30,12 @@ static size_t number_sets(const struct hes_samples *s, size_t *set)
 	return sets;
 }
 
-/* @param fit, test  room for all samples; @said: the same of their estimates */
+/* @param fit, test  room for all samples; @predicted: the same of their estimates */
 static int estimate_fold(const struct hes_samples *s, const struct hes_catalogue *c,
 			 const struct hes_train_options *o, const size_t *set, size_t fold,
 			 size_t folds, struct hes_samples *fit, struct hes_samples *test,
-			 struct hes_estimate *said, struct hes_estimate *out, struct hes_err *err)
+			 struct hes_estimate *predicted, struct hes_estimate *out,
+			 struct hes_err *err)
 {
 	struct hes_predictor *p = NULL;
 	int rc;
@@ -47,10 +48,10 @@ static int estimate_fold(const struct hes_samples *s, const struct hes_catalogue
 	}
 	rc = hes_predictor_train(fit, c, o, &p, err);
 	if (!rc)
-		rc = hes_predict_samples(p, test, c, said, err);
+		rc = hes_predict_samples(p, test, c, predicted, err);
 	for (size_t i = 0, at = 0; i < s->n && !rc; i++)
 		if (set[i] % folds == fold)
-			out[i] = said[at++];
+			out[i] = predicted[at++];
 	hes_predictor_free(p);
 	return rc;
 }
@@ -61,9 +62,9 @@ int hes_predict_left_out(const struct hes_samples *s, const struct hes_catalogue
 {
 	struct hes_samples fit = { calloc(s->n + 1, sizeof(*fit.v)), 0, s->known },
 			   test = { calloc(s->n + 1, sizeof(*test.v)), 0, s->known };
-	struct hes_estimate *said = calloc(s->n + 1, sizeof(*said));
+	struct hes_estimate *predicted = calloc(s->n + 1, sizeof(*predicted));
 	size_t *set = calloc(s->n + 1, sizeof(*set)), sets = 0;
-	int rc = fit.v && test.v && said && set
+	int rc = fit.v && test.v && predicted && set
 			 ? 0
 			 : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 
@@ -75,10 +76,10 @@ int hes_predict_left_out(const struct hes_samples *s, const struct hes_catalogue
 				      "%zu co-run sets; two are needed to leave one out", sets);
 	}
 	for (size_t fold = 0; fold < folds && !rc; fold++)
-		rc = estimate_fold(s, c, o, set, fold, folds, &fit, &test, said, out, err);
+		rc = estimate_fold(s, c, o, set, fold, folds, &fit, &test, predicted, out, err);
 	hes_samples_free(&fit);
 	hes_samples_free(&test);
-	free(said);
+	free(predicted);
 	free(set);
 	return rc;
 }

@@ -1,10 +1,10 @@
 /*
- * folds.c - leave samples out in turn; see folds.h.
+ * cross_validation.c - leave samples out in turn; see cross_validation.h.
  *
  * The baseline's constants without them are one step away from those of all samples (calibrate.h);
  * trees are fitted again. Of many samples a part is used.
  */
-#include "predict/folds.h"
+#include "predict/cross_validation.h"
 
 #include <errno.h>
 #include <math.h>
@@ -102,7 +102,7 @@ static int add_folds(struct fold *to, enum fold_kind kind, uint32_t names)
 }
 
 /* @return the number of folds; -ENOMEM */
-static int lay_out(struct folding *w, struct fold *folds)
+static int choose_folds(struct folding *w, struct fold *folds)
 {
 	struct named *names = calloc(w->n, sizeof(*names));
 	uint32_t *order = calloc(w->n, sizeof(*order));
@@ -124,14 +124,14 @@ static int lay_out(struct folding *w, struct fold *folds)
 }
 
 /* A predictor fitted without some samples. */
-struct half {
+struct partial_fit {
 	struct hes_predictor p;
 	struct observation *seen;
 	size_t n_seen;
 	bool *without;
 };
 
-static void half_finish(struct half *h)
+static void partial_fit_finish(struct partial_fit *h)
 {
 	constants_finish(&h->p.constants);
 	ensemble_finish(&h->p.residual);
@@ -140,7 +140,8 @@ static void half_finish(struct half *h)
 	free(h->without);
 }
 
-static int learn(const struct folding *w, const struct fold *f, struct half *h, struct hes_err *err)
+static int partial_fit(const struct folding *w, const struct fold *f, struct partial_fit *h,
+		       struct hes_err *err)
 {
 	int rc;
 
@@ -168,8 +169,8 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 	return predictor_fit_residual(&h->p, h->seen, h->n_seen, &w->o, err);
 }
 
-static void score(const struct folding *w, const struct half *h, const struct fold *f,
-		  struct fold_scores *out)
+static void score_left_out(const struct folding *w, const struct partial_fit *h,
+			   const struct fold *f, struct fold_scores *out)
 {
 	for (size_t i = 0; i < w->n; i += w->every) {
 		struct interval_score *s = &out->v[out->n];
@@ -203,20 +204,21 @@ static void score(const struct folding *w, const struct half *h, const struct fo
 static int run_fold(const struct folding *w, const struct fold *f, struct fold_scores *out,
 		    struct hes_err *err)
 {
-	struct half h = { .n_seen = 0 };
-	int rc = learn(w, f, &h, err);
+	struct partial_fit h = { .n_seen = 0 };
+	int rc = partial_fit(w, f, &h, err);
 
 	out->v = rc ? NULL : calloc(w->n / w->every + 1, sizeof(*out->v));
 	if (!rc && !out->v)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", w->n);
 	if (!rc && h.p.residual.n_outputs)
-		score(w, &h, f, out);
-	half_finish(&h);
+		score_left_out(w, &h, f, out);
+	partial_fit_finish(&h);
 	return rc;
 }
 
 /* One list of all folds' scores, in their order. */
-static int join(struct fold_scores *parts, int n, struct fold_scores *out, struct hes_err *err)
+static int join_scores(struct fold_scores *parts, int n, struct fold_scores *out,
+		       struct hes_err *err)
 {
 	struct fold_scores all = { 0 };
 	size_t room = 1;
@@ -254,7 +256,7 @@ static int run_folds(const struct folding *w, const struct fold *folds, int n, u
 		}
 	}
 	if (!rc)
-		rc = join(parts, n, out, err);
+		rc = join_scores(parts, n, out, err);
 	for (int i = 0; i < n; i++)
 		free(parts[i].v);
 	return rc;
@@ -270,13 +272,13 @@ static void use_fewer_trees(struct boosting_options *o)
 		}
 }
 
-int folds_score(const struct observation *v, size_t n, const struct calibration *fit,
-		const struct boosting_options *o, struct fold_scores *out, struct hes_err *err)
+int cross_validate(const struct observation *v, size_t n, const struct calibration *fit,
+		   const struct boosting_options *o, struct fold_scores *out, struct hes_err *err)
 {
 	struct folding w = { v, n, (n + ROWS - 1) / ROWS, calloc(n, sizeof(*w.tags)), fit, *o };
 	uint32_t threads = o->threads ? o->threads : (uint32_t)omp_get_max_threads();
 	struct fold folds[FOLDS];
-	int rc = w.tags ? lay_out(&w, folds) : -ENOMEM;
+	int rc = w.tags ? choose_folds(&w, folds) : -ENOMEM;
 
 	w.o.threads = 1;
 	use_fewer_trees(&w.o);
