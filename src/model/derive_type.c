@@ -106,14 +106,8 @@ static bool is_like(enum like l, const struct hes_generation *a, const struct he
 					    : a->shared_int == b->shared_int);
 }
 
-/* What a parameter grows with from type to type. */
+/* What a parameter grows with from type to type; NULL: it is the same. */
 typedef double scale_fn(const struct hes_gpu_type *g);
-
-static double one(const struct hes_gpu_type *g)
-{
-	(void)g;
-	return 1;
-}
 
 static double above_idle(const struct hes_gpu_type *g)
 {
@@ -145,11 +139,11 @@ static double mean_of_chips(const struct target *t, enum like l, const struct he
 			continue;
 		for (size_t k = 0; k < t->c->n; k++)
 			types += measured(t, k).p && same_die(&t->c->types[k], s.g);
-		sum += *(const double *)(const void *)((const char *)s.p + offset) / scale(s.g) /
-		       types;
+		sum += *(const double *)(const void *)((const char *)s.p + offset) /
+		       (scale ? scale(s.g) : 1) / types;
 		n += 1 / types;
 	}
-	return n > 0 ? sum / n * scale(t->g) : none;
+	return n > 0 ? sum / n * (scale ? scale(t->g) : 1) : none;
 }
 
 #define MEAN(t, l, of, p, name, scale) \
@@ -203,9 +197,9 @@ static void derive_power(const struct target *t, const struct sibling *s,
 	p->volt_knee = curve->p->volt_knee;
 	p->volt_bend = curve->p->volt_bend;
 	if (own != nearest) {
-		MEAN(t, GENERATION, nearest, p, volt_min, one);
-		MEAN(t, GENERATION, nearest, p, volt_knee, one);
-		MEAN(t, GENERATION, nearest, p, volt_bend, one);
+		MEAN(t, GENERATION, nearest, p, volt_min, NULL);
+		MEAN(t, GENERATION, nearest, p, volt_knee, NULL);
+		MEAN(t, GENERATION, nearest, p, volt_bend, NULL);
 	}
 }
 

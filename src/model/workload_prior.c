@@ -15,6 +15,7 @@
 #include "base/texts.h"
 
 #define N                HES_PRIOR_PARAMS
+#define HOST             6 /* host_us in params[] */
 #define COUNT(a)         (sizeof(a) / sizeof((a)[0]))
 #define LEAST_NETWORKS   4
 #define SPREAD_OF_FACT   0.1 /* least spread of a parameter that a fact gives */
@@ -195,16 +196,12 @@ static void take_style(const struct hes_model *m, enum hes_style style,
 		       struct hes_workload_prior *out)
 {
 	out->base.style = style;
-	for (size_t i = 0; i < N; i++) {
-		if (params[i].offset != offsetof(struct hes_workload, host_us))
-			continue;
-		if (style == HES_STYLE_EAGER && m->eager.host_us > 0) {
-			out->mean[i] = log(m->eager.host_us);
-			out->spread[i] = m->eager.host_spread;
-		} else if (style == HES_STYLE_GRAPHS) {
-			out->mean[i] = log(params[i].min);
-			out->spread[i] = SPREAD_OF_FACT;
-		}
+	if (style == HES_STYLE_EAGER && m->eager.host_us > 0) {
+		out->mean[HOST] = log(m->eager.host_us);
+		out->spread[HOST] = m->eager.host_spread;
+	} else if (style == HES_STYLE_GRAPHS) {
+		out->mean[HOST] = log(params[HOST].min);
+		out->spread[HOST] = SPREAD_OF_FACT;
 	}
 }
 
