@@ -34,13 +34,8 @@ struct arbiter {
 static int gpus_create(struct arbiter *a)
 {
 	a->gpus = calloc(a->c.n_gpus, sizeof(*a->gpus));
-	for (uint32_t i = 0; a->gpus && i < a->c.n_gpus; i++) {
-		a->gpus[i] = (struct gpu){ .c = &a->c,
-					   .out = &a->out,
-					   .connections = &a->connections,
-					   .tenants = &a->tenants };
-		gpu_create(&a->gpus[i], i);
-	}
+	for (uint32_t i = 0; a->gpus && i < a->c.n_gpus; i++)
+		gpu_create(&a->gpus[i], &a->c, &a->out, &a->connections, &a->tenants, i);
 	return a->gpus ? 0 : -ENOMEM;
 }
 

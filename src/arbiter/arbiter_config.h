@@ -168,4 +168,11 @@ struct arbiter_out {
 	void (*note)(void *ctx, const struct arbiter_note *n);
 };
 
+/** Tell people about a GPU. */
+static inline void gpu_note(const struct arbiter_out *out, enum arbiter_note_kind kind, size_t gpu,
+			    const char *text)
+{
+	out->note(out->ctx, &(struct arbiter_note){ kind, gpu, 0, 0, "", text, 0 });
+}
+
 #endif

@@ -9,11 +9,6 @@
 #define ANSWER_NS     (3 * SECOND)
 #define CLOCK_UNKNOWN UINT32_MAX /* after a failure: locked, perhaps */
 
-void clock_create(struct gpu_clock *c, const struct arbiter_out *out, size_t gpu, bool may)
-{
-	*c = (struct gpu_clock){ .out = out, .gpu = gpu, .may = may };
-}
-
 void clock_ready(struct gpu_clock *c)
 {
 	c->ready = true;
@@ -31,17 +26,10 @@ bool clock_is(const struct gpu_clock *c, uint32_t mhz)
 	return !c->ready || !c->may || mhz == c->mhz;
 }
 
-static void clock_say(const struct gpu_clock *c, enum arbiter_note_kind kind, const char *why)
-{
-	const struct arbiter_note n = { kind, c->gpu, 0, 0, "", why, 0 };
-
-	c->out->note(c->out->ctx, &n);
-}
-
 static void clock_refuse(struct gpu_clock *c, const char *why)
 {
 	if (c->may)
-		clock_say(c, ARBITER_NO_CLOCKS, why);
+		gpu_note(c->out, ARBITER_NO_CLOCKS, c->gpu, why);
 	c->may = false;
 }
 
@@ -53,7 +41,7 @@ static enum clock_end clock_fail(struct gpu_clock *c, int rc, const char *why)
 	}
 	c->mhz = CLOCK_UNKNOWN;
 	if (!c->fails)
-		clock_say(c, ARBITER_CLOCK_FAILED, why);
+		gpu_note(c->out, ARBITER_CLOCK_FAILED, c->gpu, why);
 	c->fails = true;
 	return CLOCK_FAILED;
 }

@@ -17,7 +17,8 @@
 
 #include "arbiter/arbiter_config.h"
 
-/** Read its members; clocks.c alone changes them. */
+/** Read its members; clocks.c alone changes them. At first its members are 0, but out, gpu and may.
+ */
 struct gpu_clock {
 	const struct arbiter_out *out;
 	size_t gpu;
@@ -36,7 +37,6 @@ enum clock_end {
 	CLOCK_REFUSED, /* no more clocks are set on the GPU */
 };
 
-void clock_create(struct gpu_clock *c, const struct arbiter_out *out, size_t gpu, bool may);
 void clock_ready(struct gpu_clock *c);
 /** The driver does not answer any more. */
 void clock_gone(struct gpu_clock *c);

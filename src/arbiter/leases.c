@@ -10,17 +10,23 @@
 #define PREPARE_NS   MS /* before the end of a slice */
 #define OVERRUN_PART 8  /* of the greatest overrun, that each lease takes away */
 
-void gpu_create(struct gpu *g, uint32_t index)
+void gpu_create(struct gpu *g, const struct arbiter_config *c, const struct arbiter_out *out,
+		struct connections *cs, struct tenants *ts, uint32_t index)
 {
-	g->index = index;
-	g->about = g->c->gpus[index];
-	g->next = g->switching = NONE;
-	clock_create(&g->clock, g->out, index, g->c->clocks);
-	readings_create(&g->readings, g->out, index);
+	*g = (struct gpu){ .c = c,
+			   .out = out,
+			   .connections = cs,
+			   .tenants = ts,
+			   .about = c->gpus[index],
+			   .index = index,
+			   .clock = { .out = out, .gpu = index, .may = c->clocks },
+			   .readings = { .out = out, .gpu = index, .next_ns = ARBITER_NEVER },
+			   .next = NONE,
+			   .switching = NONE };
 	g->long_turns = (struct long_turns){
-		.c = g->c, .tenants = g->tenants, .readings = &g->readings, .gpu = index
+		.c = c, .tenants = ts, .readings = &g->readings, .gpu = index
 	};
-	g->tenants->turns[index].clock = &g->clock;
+	ts->turns[index].clock = &g->clock;
 }
 
 static struct tenant *connection_tenant(const struct gpu *g, uint32_t id)
@@ -471,13 +477,11 @@ uint64_t gpu_deadline(const struct gpu *g)
 
 static void gpu_gone(struct gpu *g, const char *why)
 {
-	const struct arbiter_note n = { ARBITER_GPU_GONE, g->index, 0, 0, "", why, 0 };
-
 	if (g->readings.gone)
 		return;
 	readings_gone(&g->readings);
 	clock_gone(&g->clock);
-	g->out->note(g->out->ctx, &n);
+	gpu_note(g->out, ARBITER_GPU_GONE, g->index, why);
 }
 
 static void gpu_clock_set(struct gpu *g, uint64_t tag, int rc, const char *why, uint64_t now)

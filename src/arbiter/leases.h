@@ -56,8 +56,8 @@ struct gpu {
 	uint64_t serial, wanted_since_ns, wanted_ns, used_ns, leases;
 };
 
-/** What a GPU is made of, but its place. */
-void gpu_create(struct gpu *g, uint32_t index);
+void gpu_create(struct gpu *g, const struct arbiter_config *c, const struct arbiter_out *out,
+		struct connections *cs, struct tenants *ts, uint32_t index);
 /** Give the GPU to the next tenant where it is free. @return when to call again; ARBITER_NEVER */
 void gpu_schedule(struct gpu *g, uint64_t now);
 uint64_t gpu_deadline(const struct gpu *g);

@@ -11,11 +11,6 @@
 #define LONG_NS    (500 * MS) /* a value of a lease without an end, at least */
 #define SMEARED_NS SECOND     /* time over which power may be a mean */
 
-void readings_create(struct readings *r, const struct arbiter_out *out, size_t gpu)
-{
-	*r = (struct readings){ .out = out, .gpu = gpu, .next_ns = ARBITER_NEVER };
-}
-
 void readings_ready(struct readings *r, uint64_t refresh_ns)
 {
 	r->refresh_ns = refresh_ns;

@@ -18,7 +18,8 @@ struct counter_step {
 	uint64_t ns; /* 0: none yet */
 };
 
-/** Of a GPU. Read its members; readings.c alone changes them. */
+/** Of a GPU. Read its members; readings.c alone changes them. At first they are 0, but out, gpu and
+ * next_ns. */
 struct readings {
 	const struct arbiter_out *out;
 	size_t gpu;
@@ -43,7 +44,6 @@ struct reading {
 	uint64_t ns;
 };
 
-void readings_create(struct readings *r, const struct arbiter_out *out, size_t gpu);
 void readings_ready(struct readings *r, uint64_t refresh_ns);
 /** The driver does not answer any more. */
 void readings_gone(struct readings *r);
