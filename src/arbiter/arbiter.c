@@ -310,7 +310,7 @@ static int set_user_weight(struct arbiter *a, const struct fair_set *s, uint64_t
 		return err->code;
 	for (uint32_t i = 0; i < a->c.n_gpus; i++) {
 		gpu_account(&a->gpus[i], now);
-		tenants_set_user(&a->tenants, i, s->uid, s->weight);
+		hes_fair_queue_set_user(a->tenants.turns[i].queue, s->uid, s->weight, NULL);
 	}
 	return 0;
 }

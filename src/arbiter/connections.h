@@ -79,6 +79,10 @@ static inline bool user_is_trusted(const struct connections *cs, uint32_t uid)
 }
 /** A user that is there, or a free place for it. */
 struct user *user_of(const struct connections *cs, uint32_t uid);
+static inline double user_weight(const struct connections *cs, uint32_t uid)
+{
+	return user_of(cs, uid)->weight;
+}
 /** @return 0; -ENOSPC as many users have weights as there may be */
 int user_set_weight(struct connections *cs, uint32_t uid, double weight, struct hes_err *err);
 

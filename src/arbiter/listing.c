@@ -131,7 +131,7 @@ static size_t tenant_message(const struct listing *l, const struct tenant *t, un
 	o->clock_mhz = t->clock_mhz;
 	o->power_source = t->source;
 	o->weight = t->weight;
-	o->user_weight = t->user_weight;
+	o->user_weight = user_weight(l->connections, t->uid);
 	o->power_w = power_watts(&t->power);
 	o->slice_ns = u.items ? u.slice * l->c->queue.quantum_ns : 0;
 	o->time_ns = t->sums.all.ns;

@@ -241,7 +241,6 @@ static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint
 	*t = (struct tenant){ .uid = uid,
 			      .gpu = gpu,
 			      .weight = h->weight,
-			      .user_weight = user_of(ts->connections, uid)->weight,
 			      .clock_mhz = h->clock_mhz,
 			      .came_ns = now,
 			      .sums.interval_ns = ts->c->queue.interval * ts->c->queue.quantum_ns,
@@ -251,7 +250,7 @@ static int tenant_begin(struct tenants *ts, struct tenant *t, uint32_t uid, uint
 	rc = hes_fair_queue_add(u->queue, uid, &spec, &t->queue, NULL);
 	if (rc)
 		return rc;
-	hes_fair_queue_set_user(u->queue, uid, t->user_weight, NULL);
+	hes_fair_queue_set_user(u->queue, uid, user_weight(ts->connections, uid), NULL);
 	t->used = true;
 	u->by_queue[t->queue] = (uint32_t)(t - ts->v);
 	power_look_up(ts, t);
@@ -313,7 +312,7 @@ double tenant_part(const struct tenants *ts, const struct tenant *t)
 	for (const struct tenant *o = ts->v; o < ts->v + ts->n; o++)
 		if (o != t && o->used && o->gpu == t->gpu && o->uid == t->uid && o->wanting)
 			sum += o->weight;
-	return t->user_weight * t->weight / sum;
+	return user_weight(ts->connections, t->uid) * t->weight / sum;
 }
 
 void tenant_set_weight(struct tenants *ts, struct tenant *t, double weight)
@@ -321,15 +320,6 @@ void tenant_set_weight(struct tenants *ts, struct tenant *t, double weight)
 	t->weight = weight;
 	t->weight_set = true;
 	tenant_change(ts, t);
-}
-
-void tenants_set_user(struct tenants *ts, uint32_t gpu, uint32_t uid, double weight)
-{
-	for (uint32_t i = 0; i < ts->n; i++)
-		if (ts->v[i].used && ts->v[i].gpu == gpu && ts->v[i].uid == uid) {
-			ts->v[i].user_weight = weight;
-			hes_fair_queue_set_user(ts->turns[gpu].queue, uid, weight, NULL);
-		}
 }
 
 void tenants_set_phi(struct tenants *ts, uint32_t gpu, double phi)

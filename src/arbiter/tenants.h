@@ -23,7 +23,7 @@ struct tenant {
 	uint32_t uid, pid, gpu;
 	uint32_t queue; /* its index in the GPU's run queue */
 	uint32_t n;     /* connections */
-	double weight, user_weight;
+	double weight;
 	bool weight_set; /* by SET: HELLO does not change it */
 	uint32_t clock_mhz;
 	struct power power;
@@ -89,8 +89,6 @@ uint64_t tenant_slice_ns(const struct tenants *ts, const struct tenant *t);
  * with work */
 double tenant_part(const struct tenants *ts, const struct tenant *t);
 void tenant_set_weight(struct tenants *ts, struct tenant *t, double weight);
-/** The weight of a user that has tenants there. */
-void tenants_set_user(struct tenants *ts, uint32_t gpu, uint32_t uid, double weight);
 void tenants_set_phi(struct tenants *ts, uint32_t gpu, double phi);
 /** @return whether clocks are set on the GPU and one of its tenants has one */
 bool tenants_request_clock(const struct tenants *ts, uint32_t gpu);
