@@ -39,6 +39,7 @@ FLEET = ROOT / "data/fleets/heshare.yaml"
 LEARNERS = pathlib.Path(
     os.environ.get("LEARNERS") or ROOT / "build-papers/papers/heshare/learners/learners"
 )
+FEATURES = LEARNERS.with_name("sample_features")
 NAMES = {
     "svr": "support vectors",
     "tree": "decision tree",
@@ -122,10 +123,7 @@ def draw(heshare, seed, folder):
         [heshare, "profile", "--modelled", "--fleet", FLEET, "--seed", seed, "-o", lab],
         stderr=subprocess.DEVNULL,
     )
-    run(
-        [heshare, "train", lab, "--trees", 1, "--features-csv", rows],
-        stdout=subprocess.DEVNULL,
-    )
+    run([FEATURES, lab, rows])
     with rows.open() as f:
         rows = list(csv.DictReader(f))
     random.Random(seed).shuffle(rows)

@@ -13,7 +13,6 @@
 #include "app/known.h"
 #include "app/known_store.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "predict/predictor.h"
@@ -21,52 +20,6 @@
 #define PASSES 10  /* over the unseen samples, to time a prediction by the fastest */
 #define FEW    100 /* below, modelled samples are added: from here on they would hardly count */
 #define FOLDS  8   /* of few samples */
-
-/* Samples as a plain table: the features a predictor sees, what was measured, and what the baseline
- * says of it. A learner of another program can so be given the very rows that ours is. */
-
-static void features_header(FILE *f)
-{
-	for (size_t i = 0; i < FEATURE_COUNT; i++)
-		fprintf(f, "%s,", feature_names[i]);
-	fputs("time_us,power_w,baseline_time_us,baseline_power_w\n", f);
-}
-
-static void features_row(FILE *f, const struct observation *o, const struct hes_predictor *p)
-{
-	float row[FEATURE_COUNT];
-	struct query q;
-
-	predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.co_runners, &q);
-	features_fill(&q, row);
-	for (size_t i = 0; i < FEATURE_COUNT; i++)
-		fprintf(f, "%.9g,", (double)row[i]);
-	fprintf(f, "%.9g,%.9g,%.9g,%.9g\n", o->iteration_us, o->power_w,
-		q.task->iteration_us * q.base.slowdown, q.base.power_w);
-}
-
-static int write_features(const char *path, const struct hes_samples *s,
-			  const struct hes_catalogue *c, const struct hes_predictor *p,
-			  struct hes_err *err)
-{
-	struct observations all;
-	struct hes_file file;
-	int rc = observations_init(&all, s, c, err);
-
-	if (rc)
-		return rc;
-	rc = hes_file_create(&file, path, err);
-	if (!rc) {
-		features_header(file.f);
-		for (size_t i = 0; i < all.n; i++) {
-			predictor_set_load(p, &all.v[i]);
-			features_row(file.f, &all.v[i], p);
-		}
-		rc = hes_file_commit(&file, err);
-	}
-	observations_finish(&all);
-	return rc;
-}
 
 static const struct {
 	const char *plural;
@@ -360,8 +313,6 @@ static int train_all(struct job *j, struct hes_err *err)
 		rc = train_split(j, err);
 	if (!rc)
 		rc = train_and_test(j, err);
-	if (!rc && q->features_csv)
-		rc = write_features(q->features_csv, &r->all, &r->catalogue, r->predictor, err);
 	if (!rc && q->left_out)
 		rc = leave_each_out(j, TRAIN_WORKLOADS, err);
 	if (!rc && q->left_out_types)

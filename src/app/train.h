@@ -20,7 +20,6 @@ struct train_request {
 	bool with_modelled;            /* those of the store that are modelled, too */
 	const char *catalogue;         /* file with more GPU types; NULL: none */
 	const char *out;               /* file for the predictor; NULL: none */
-	const char *features_csv;      /* file for what the predictor sees of samples; NULL: none */
 	uint64_t trees, seed, threads; /* 0: the default */
 	double validate_pct;           /* samples to hold back */
 	double coverage_pct;

@@ -234,7 +234,7 @@ all_commands() {
 	for args in "measure --json -o no/x -- touch ran" "measure --csv no/x -- touch ran" \
 		"plan none.csv -o no/x" "plan none.csv --front no/x" "simulate none.csv --csv no/x" \
 		"simulate none.csv --per-job no/x" "simulate none.csv --report no/x" "train -o no/x" \
-		"train -o x --features-csv no/x" "trace none.csv -o no/x" "model --add-workload a -o no/x"; do
+		"trace none.csv -o no/x" "model --add-workload a -o no/x"; do
 		# shellcheck disable=SC2086
 		run -1 "$HESHARE" $args
 		[ "$output" = "heshare ${args%% *}: no/x: cannot create: No such file or directory" ]
