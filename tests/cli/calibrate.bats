@@ -9,6 +9,8 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR"
 	mkdir gpus
 	"$HES_MEASURED_GPU" "$HES_SOURCE_ROOT/data/physics.yaml" H100-SXM gpus/first 5
+	mkdir gpus/first/run
+	printf 'over_plan_s\n4\n9\n' >gpus/first/run/attempts.csv
 	"$HES_MEASURED_GPU" "$HES_SOURCE_ROOT/data/physics.yaml" L4 gpus/second 5
 	"$HES_CALIBRATE" --tests "$HES_SOURCE_ROOT/data/physics.yaml" gpus >fitted.yaml 2>log
 	"$HES_CALIBRATE" --check --tests --json gpus >before.json
@@ -53,6 +55,8 @@ all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU po
 @test "what is fitted says on which GPU, what it is no part of stays" {
 	[ "$(grep -A1 'type: H100-SXM$' fitted.yaml | tail -1)" = "    origin: first" ]
 	[ "$(grep -A1 'type: L4$' fitted.yaml | tail -1)" = "    origin: second" ]
+	[ "$(sed -n '/^eager:/,/^gpus:/p' fitted.yaml | grep -c '^  origin: first$\|^  start_s: 6$')" -eq 2 ]
+	[ "$(jq -c '.rows[] | select(.what == "start-up of eager programs") | [.values, .kind]' after.json)" = '[2,"fitted"]' ]
 	[ "$(grep -A2 'name: vgg19-fp16$' fitted.yaml | tail -1)" = "    origin: first" ]
 	for name in resnet50 vgg19-trt8 resnet101; do
 		[ "$(grep -A20 "name: $name\$" fitted.yaml)" = "$(grep -A20 "name: $name\$" "$physics")" ]
