@@ -170,8 +170,8 @@ struct hes_run_report {
 	uint32_t clocks_missed;     /* GPUs that did not hold it */
 	uint32_t clocks_untried;    /* GPUs on which a clock would have been tried, but cannot be
 				       set */
-	size_t mute;                /* jobs that showed neither progress nor launches for long:
-				       nothing was tried with them */
+	size_t without_progress;    /* jobs that showed neither progress nor launches for long:
+			   nothing was tried with them */
 	double longest_gap_s;       /* without a power reading, of any GPU */
 	unsigned left_out;          /* enum hes_left_out: readings of any GPU, in this session */
 	struct hes_samples samples; /* measured in this run */

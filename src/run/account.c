@@ -71,12 +71,12 @@ static bool joules_between(const struct hes_measured *from, const struct hes_mea
 	return whole;
 }
 
-static void drawn_add(struct run_task *t, double joules, double seconds)
+static void alone_power_add(struct run_task *t, double joules, double seconds)
 {
-	if (t->drawn.sm_pct != t->attempt.sm_pct)
-		t->drawn = (struct run_drawn){ .sm_pct = t->attempt.sm_pct };
-	t->drawn.joules += joules - seconds * t->gpu->planned->type->idle_power_mw * 1e-3;
-	t->drawn.seconds += seconds;
+	if (t->alone_power.sm_pct != t->attempt.sm_pct)
+		t->alone_power = (struct run_alone_power){ .sm_pct = t->attempt.sm_pct };
+	t->alone_power.joules += joules - seconds * t->gpu->planned->type->idle_power_mw * 1e-3;
+	t->alone_power.seconds += seconds;
 }
 
 /* Where joules of several jobs are split by another measure than the activities of profiles. */
@@ -108,7 +108,7 @@ static void split_segment(struct run_gpu *g, double joules, double seconds, int6
 		idle_s = fmin(idle_s, late_s);
 	}
 	if (g->n_running == 1 && !v[0].starting && idle_s <= 0)
-		drawn_add(g->running[0], joules, seconds);
+		alone_power_add(g->running[0], joules, seconds);
 	mark_split(g, v);
 	if (hes_attribute_known(joules, g->planned->type->idle_power_mw * 1e-3, seconds, v,
 				g->n_running))

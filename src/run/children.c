@@ -151,16 +151,16 @@ static void task_leave(struct run_gpu *g, const struct run_task *t)
 	hes_contexts_free(&g->contexts);
 }
 
-static void trial_open(struct run_children *c, struct run_gpu *g)
+static void failure_open(struct run_children *c, struct run_gpu *g)
 {
 	usage_look(c, g);
 	/* Whether they live must be seen. */
 	run_release_all(c->holder, g, "a co-runner failed");
-	g->trial.open = true;
-	g->trial.from_us = run_now_us(c->log->clock);
-	g->trial.until_us = g->trial.from_us + JUDGE_WAIT_US;
-	memcpy(g->trial.v, g->running, g->n_running * sizeof(g->trial.v[0]));
-	g->trial.n = g->n_running;
+	g->failure.open = true;
+	g->failure.from_us = run_now_us(c->log->clock);
+	g->failure.until_us = g->failure.from_us + JUDGE_WAIT_US;
+	memcpy(g->failure.v, g->running, g->n_running * sizeof(g->failure.v[0]));
+	g->failure.n = g->n_running;
 }
 
 void run_note_end(const struct run_children *c, struct run_task *t)
@@ -223,8 +223,8 @@ void run_reap(struct run_children *c, struct run_task *t)
 	judge_lateness(c, t);
 	run_name_outside(c->settings->devices, c->log, t);
 	task_end(c->tasks, t);
-	if (!run_judge_alone(c->judge, t) && !g->trial.open)
-		trial_open(c, g);
+	if (!run_judge_alone(c->judge, t) && !g->failure.open)
+		failure_open(c, g);
 	/* Not the one of an experiment: the job may be tried again. */
 	if (t->clock.on)
 		t->place->clock_mhz = t->clock.planned_mhz;

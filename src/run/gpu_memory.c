@@ -177,7 +177,7 @@ static bool judge_taken(struct run_task *t, const struct run_task *taker)
 		     t->lack == RUN_LACK_CLIENTS ? "MPS had no place for another client"
 						 : "the GPU had no memory left");
 	t->place->alone = true;
-	t->excuse = t->seen;
+	t->cause = t->seen;
 	if (!taker) {
 		hes_text_add(t->seen, sizeof(t->seen), "",
 			     ", although its co-runners kept to their limits");
@@ -199,16 +199,16 @@ static bool judge_taken(struct run_task *t, const struct run_task *taker)
 bool run_judge_lack(struct run_gpu *g, uint32_t failed)
 {
 	struct run_use use[HES_MAX_SHARING];
-	struct run_task *t = g->trial.v[failed];
+	struct run_task *t = g->failure.v[failed];
 	long taker;
 
-	for (uint32_t i = 0; i < g->trial.n; i++)
-		use[i] = usage_of(g->trial.v[i]);
-	taker = run_find_taker(use, g->trial.n, failed, t->lack, g->queue.memory_mib);
+	for (uint32_t i = 0; i < g->failure.n; i++)
+		use[i] = usage_of(g->failure.v[i]);
+	taker = run_find_taker(use, g->failure.n, failed, t->lack, g->queue.memory_mib);
 	t->seen[0] = '\0';
 	if (taker == (long)failed || t->co_failures >= RUN_MAX_CO_FAILURES)
 		return judge_own(t);
-	return judge_taken(t, taker < 0 ? NULL : g->trial.v[taker]);
+	return judge_taken(t, taker < 0 ? NULL : g->failure.v[taker]);
 }
 
 /* --- outside of jobs --- */

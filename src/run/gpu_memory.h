@@ -32,9 +32,10 @@ uint32_t run_usage_look(const struct hes_devices *d, const struct run_log *log, 
 int run_usage_look_alone(const struct hes_devices *d, struct run_gpu *g);
 
 /**
- * Judge a job of a trial that did not get memory, or a place among the clients of MPS: it reached a
- * limit of its own, or another job took too much. t->seen says which. It is tried again alone.
- * @return whether another job took it: t->excuse is set
+ * Judge a job of a failure that did not get memory, or a place among the clients of MPS: it
+ * reached a limit of its own, or another job took too much. t->seen says which. It is tried again
+ * alone.
+ * @return whether another job took it: t->cause is set
  */
 bool run_judge_lack(struct run_gpu *g, uint32_t failed);
 

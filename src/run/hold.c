@@ -148,7 +148,7 @@ int run_hold(struct run_holder *h, struct run_task *t, const char *why, struct h
 		return 0;
 	cause = task_state(t) != TASK_RUNNING ? "it does not run"
 		: t->ending != ENDING_OWN     ? "it is to end"
-		: t->gpu->trial.open          ? "a co-runner failed"
+		: t->gpu->failure.open        ? "a co-runner failed"
 		: h->stop->signals            ? "the run is to stop"
 					      : NULL;
 	if (cause)

@@ -11,10 +11,10 @@
 #include "run/learner.h"
 #include "run/solo_point.h"
 
-#define WINDOW_S   10        /* of an experiment, for the budget */
-#define BY_LOOKS_S 20        /* a shorter one is not exact if lines come without their time */
-#define LONG_US    120000000 /* left to a job whose clock was planned */
-#define MUTE_US    60000000  /* without a window; then its job shows no progress */
+#define WINDOW_S       10        /* of an experiment, for the budget */
+#define BY_LOOKS_S     20        /* a shorter one is not exact if lines come without their time */
+#define LONG_US        120000000 /* left to a job whose clock was planned */
+#define NO_PROGRESS_US 60000000  /* without a window; then its job shows no progress */
 
 static bool job_may_try(const struct run_learner *l, const struct run_gpu *g)
 {
@@ -154,10 +154,10 @@ static void job_clock_choose(struct run_learner *l, struct learn_clocks *c, stru
 	job_clock_set(t, mhz, now);
 }
 
-static void job_look_mute(struct run_learner *l, struct run_task *t, int64_t now)
+static void job_look_no_progress(struct run_learner *l, struct run_task *t, int64_t now)
 {
-	if (now > t->attempt.started_us + MUTE_US && !run_learner_shows_work(t, now))
-		run_learner_mute(l, t);
+	if (now > t->attempt.started_us + NO_PROGRESS_US && !run_learner_shows_work(t, now))
+		run_learner_no_progress(l, t);
 }
 
 /* The clocks of the only job of a GPU, if any may be tried now; NULL: none */
@@ -174,7 +174,7 @@ static struct learn_clocks *job_clocks(struct run_learner *l, struct run_gpu *g,
 	}
 	/* It has to be measured as a whole, at one clock. */
 	if (t->unknown && !t->progress.known) {
-		job_look_mute(l, t, now);
+		job_look_no_progress(l, t, now);
 		return NULL;
 	}
 	/* A planned clock is a good guess: only a long job can gain. */
@@ -216,7 +216,7 @@ void run_learn_clock(struct run_learner *l, struct run_gpu *g, int64_t now)
 		if (!t->progress.known)
 			run_learner_restart(l, g);
 	} else {
-		job_look_mute(l, t, now);
+		job_look_no_progress(l, t, now);
 		if (t->clock.trying_mhz || t->clock.settled)
 			return;
 	}

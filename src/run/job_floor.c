@@ -54,7 +54,7 @@ static void floor_count(struct run_learner *l, struct run_task *t, bool begin)
 	const double took_s = floor_took_s(t, w->from_s, w->from_us);
 	struct learn_alone own;
 
-	if (!p->known || !run_learner_own(l, t, &own))
+	if (!p->known || !run_learner_alone_whole(l, t, &own))
 		return;
 	begin |= w->attempt != t->attempt.id || p->iterations < w->from;
 	if (!begin && took_s < WINDOW_S)
@@ -78,7 +78,7 @@ static bool floor_look(struct run_learner *l, struct run_task *t, int64_t now, d
 	const double took_s = floor_took_s(t, f->from_s, f->from_us);
 	struct learn_alone own;
 
-	if (!p->known || !run_learner_own(l, t, &own))
+	if (!p->known || !run_learner_alone_whole(l, t, &own))
 		return false;
 	if (f->segment_us == segment_us && p->iterations >= f->from &&
 	    took_s < (isnan(p->seconds) ? LOOK_LONG : LOOK_S)) {
@@ -158,7 +158,7 @@ struct run_task *run_floor_unknown(struct run_learner *l, const struct run_gpu *
 	for (uint32_t i = 0; i < g->n_running; i++)
 		if (g->running[i]->job->keep > 0 && g->running[i]->progress.known &&
 		    g->running[i]->floor.given_up != g->running[i]->attempt.id &&
-		    !run_learner_own(l, g->running[i], &own))
+		    !run_learner_alone_whole(l, g->running[i], &own))
 			return g->running[i];
 	return NULL;
 }

@@ -35,7 +35,7 @@ static uint32_t set_next_alone(struct run_holder *h, const struct run_gpu *g)
 	struct learn_alone own;
 	uint32_t i = 0;
 
-	while (i < run_gpu_started(g) && run_learner_apart(h->learner, g->running[i], &own))
+	while (i < run_gpu_started(g) && run_learner_alone(h->learner, g->running[i], &own))
 		i++;
 	return i;
 }
@@ -91,7 +91,7 @@ static void set_give_up(struct run_holder *h, struct run_gpu *g, int64_t now)
 {
 	for (uint32_t i = 0; i < run_gpu_started(g); i++)
 		if (!run_learner_shows_work(g->running[i], now))
-			run_learner_mute(h->learner, g->running[i]);
+			run_learner_no_progress(h->learner, g->running[i]);
 	g->experiment_s = 0;
 	if (g->set.state == RUN_SET_ALONE && g->set.alone->job->keep > 0)
 		run_floor_give_up(h->learner, g->set.alone, "could not be measured alone");
@@ -168,7 +168,7 @@ static void set_measure(struct run_holder *h, struct run_gpu *g, int64_t now)
 		learn_clocks_saw(c, &w);
 	set_pay_alone(h->learner, g, &w, now);
 	/* Without joules there is no figure to keep. */
-	if (!run_learner_apart(h->learner, t, &own)) {
+	if (!run_learner_alone(h->learner, t, &own)) {
 		set_give_up(h, g, now);
 		return;
 	}
@@ -217,7 +217,7 @@ static bool set_is_worse(struct run_learner *l, const struct run_gpu *g, struct 
 		f->n++;
 	}
 	return run_learner_kinds(l, f->v, f->n, f->kinds) == f->n &&
-	       learn_is_refused(&l->apart, 0, f->kinds, f->n);
+	       learn_is_refused(&l->refused_shares, 0, f->kinds, f->n);
 }
 
 /* Jobs without a deadline are held until others have ended: as many as leave no refused set. */
@@ -235,7 +235,7 @@ static void set_separate(struct run_holder *h, struct run_gpu *g)
 		for (uint32_t i = 0; i < f.n; i++)
 			may_hold |= (uint32_t)(!f.v[i]->job->has_deadline && !f.v[i]->hold.refused)
 				    << i;
-		at = learn_set_to_hold(&h->learner->apart, 0, f.kinds, f.n, 0, may_hold);
+		at = learn_set_to_hold(&h->learner->refused_shares, 0, f.kinds, f.n, 0, may_hold);
 		if (at < f.n)
 			rc = run_hold(h, f.v[at], "it does worse with its co-runners than in turns",
 				      &err);
@@ -250,20 +250,21 @@ static void set_separate(struct run_holder *h, struct run_gpu *g)
 }
 
 /* Against turns with the whole GPU: jobs like these that start later can have it. */
-static void set_teach(struct run_learner *l, const struct run_gpu *g, const struct learn_window *w)
+static void set_judge_whole(struct run_learner *l, const struct run_gpu *g,
+			    const struct learn_window *w)
 {
 	struct learn_alone whole[HES_MAX_SHARING];
 	uint32_t kinds[HES_MAX_SHARING];
 	struct learn_gain gain;
 
 	for (uint32_t i = 0; i < w->n; i++)
-		if (!run_learner_own(l, g->running[i], &whole[i]))
+		if (!run_learner_alone_whole(l, g->running[i], &whole[i]))
 			return;
 	if (!learn_set_gain(w, whole, &gain))
 		return;
 	run_learner_judged(l, g, &gain);
 	if (learn_set_judge(&gain, l->prefer, w->seconds) == LEARN_SEPARATE)
-		learn_refuse(&l->refusals, 0, kinds, set_kinds(l, g, kinds));
+		learn_refuse(&l->refused_whole, 0, kinds, set_kinds(l, g, kinds));
 }
 
 static void set_pay(struct run_learner *l, struct run_gpu *g, const struct learn_window *w,
@@ -293,7 +294,7 @@ static void set_watch(struct run_holder *h, struct run_gpu *g, int64_t now)
 		return;
 	}
 	for (uint32_t i = 0; i < w.n; i++)
-		if (!run_learner_apart(l, g->running[i], &own[i]))
+		if (!run_learner_alone(l, g->running[i], &own[i]))
 			return;
 	if (!learn_set_gain(&w, own, &gain))
 		return;
@@ -304,13 +305,13 @@ static void set_watch(struct run_holder *h, struct run_gpu *g, int64_t now)
 	if (g->set.invited || verdict == LEARN_SEPARATE)
 		set_pay(l, g, &w, own);
 	set_note(h, g, &gain, verdict == LEARN_SEPARATE ? "separated" : "they stay together");
-	set_teach(l, g, &w);
+	set_judge_whole(l, g, &w);
 	g->set.state = RUN_SET_KEPT;
 	g->set.work = 1 / gain.time;
 	if (verdict != LEARN_SEPARATE)
 		return;
 	g->set.work = 0;
-	learn_refuse(&l->apart, 0, kinds, set_kinds(l, g, kinds));
+	learn_refuse(&l->refused_shares, 0, kinds, set_kinds(l, g, kinds));
 	set_separate(h, g);
 }
 
@@ -423,9 +424,9 @@ static void set_invite(struct run_holder *h, struct run_gpu *g, int64_t now)
 	uint32_t kinds[HES_MAX_SHARING], n = set_kinds(l, g, kinds);
 	struct learn_alone own;
 
-	if (!g->mps.on || !n || n == HES_MAX_SHARING || l->q->plan->power_cap_mw || g->trial.open ||
-	    !set_shows_work(g, now) || n != run_gpu_started(g) ||
-	    (n == 1 && !run_learner_own(h->learner, g->running[0], &own)))
+	if (!g->mps.on || !n || n == HES_MAX_SHARING || l->q->plan->power_cap_mw ||
+	    g->failure.open || !set_shows_work(g, now) || n != run_gpu_started(g) ||
+	    (n == 1 && !run_learner_alone_whole(h->learner, g->running[0], &own)))
 		return;
 	for (size_t i = g->queue.over; i < g->queue.n; i++) {
 		struct run_place *p = &g->queue.v[i];
@@ -438,7 +439,7 @@ static void set_invite(struct run_holder *h, struct run_gpu *g, int64_t now)
 			return;
 		kinds[n] = (uint32_t)kind;
 		/* What was measured together is planned, or is not worth it. */
-		if (learn_is_refused(&l->refusals, 0, kinds, n + 1) ||
+		if (learn_is_refused(&l->refused_whole, 0, kinds, n + 1) ||
 		    learn_is_refused(&l->measured, 0, kinds, n + 1))
 			continue;
 		if (!run_learner_may(l, g,

@@ -40,8 +40,8 @@ void run_learner_free(struct run_learner *l)
 {
 	free(l->kinds);
 	free(l->sets);
-	learn_refusals_finish(&l->refusals);
-	learn_refusals_finish(&l->apart);
+	learn_refusals_finish(&l->refused_whole);
+	learn_refusals_finish(&l->refused_shares);
 	learn_refusals_finish(&l->measured);
 	for (size_t i = 0; i < l->n_notes; i++)
 		free(l->notes[i]);
@@ -133,7 +133,7 @@ static void learner_recall(struct run_learner *l, const struct hes_gpu_type *typ
 			kinds[n++] = (uint32_t)kind;
 		if (!*at && kind >= 0)
 			learn_refuse(learn_set_judge(&gain, l->prefer, INFINITY) == LEARN_SEPARATE
-					     ? &l->refusals
+					     ? &l->refused_whole
 					     : &l->measured,
 				     0, kinds, n);
 	}
@@ -196,7 +196,7 @@ bool run_learner_refuses(struct run_learner *l, struct run_task *const *v, uint3
 	uint32_t kinds[HES_MAX_SHARING];
 
 	return run_learner_kinds(l, v, n, kinds) == n &&
-	       learn_join_is_refused(&l->refusals, 0, kinds, n);
+	       learn_join_is_refused(&l->refused_whole, 0, kinds, n);
 }
 
 /* --- alone --- */
@@ -212,12 +212,12 @@ struct learn_clocks *run_learner_clocks(struct run_learner *l, struct run_task *
 	const long kind = by_kind ? run_learner_kind(l, t) : -1;
 
 	if (!by_kind)
-		return &t->clock.own;
+		return &t->clock.of_attempt;
 	return kind < 0 ? NULL : &l->kinds[kind].clocks;
 }
 
 /* Of a kind, with the whole GPU. */
-static bool kind_own(struct run_learner *l, const struct run_task *t, struct learn_alone *out)
+static bool kind_alone(struct run_learner *l, const struct run_task *t, struct learn_alone *out)
 {
 	const struct run_gpu *g = t->gpu;
 	const long kind = counts_as_kind(t) ? run_learner_kind(l, t) : -1;
@@ -237,27 +237,27 @@ static bool kind_own(struct run_learner *l, const struct run_task *t, struct lea
 	return true;
 }
 
-static bool attempt_own(const struct run_task *t, struct learn_alone *out)
+static bool attempt_alone(const struct run_task *t, struct learn_alone *out)
 {
-	return learn_clocks_alone(&t->clock.own,
+	return learn_clocks_alone(&t->clock.of_attempt,
 				  hes_gpu_type_clock(t->gpu->planned->type, t->gpu->lock.mhz),
 				  BY_LINES, out);
 }
 
-bool run_learner_own(struct run_learner *l, struct run_task *t, struct learn_alone *out)
+bool run_learner_alone_whole(struct run_learner *l, struct run_task *t, struct learn_alone *out)
 {
-	return kind_own(l, t, out) || attempt_own(t, out);
+	return kind_alone(l, t, out) || attempt_alone(t, out);
 }
 
-bool run_learner_apart(struct run_learner *l, struct run_task *t, struct learn_alone *out)
+bool run_learner_alone(struct run_learner *l, struct run_task *t, struct learn_alone *out)
 {
 	struct learn_alone whole;
 
 	if (t->attempt.sm_pct == 100)
-		return run_learner_own(l, t, out);
-	if (attempt_own(t, out))
+		return run_learner_alone_whole(l, t, out);
+	if (attempt_alone(t, out))
 		return true;
-	if (!(t->share.time > 0) || !kind_own(l, t, &whole))
+	if (!(t->share.time > 0) || !kind_alone(l, t, &whole))
 		return false;
 	*out = learn_alone_with(&whole, &t->share);
 	return true;
@@ -279,7 +279,7 @@ static bool member_is_quiet(struct run_learner *l, struct run_task *t, const str
 	const int64_t from_us = t->progress_us > start_us ? t->progress_us : start_us;
 	struct learn_alone own;
 
-	if (!t->progress.known || !t->progress.step || !run_learner_own(l, t, &own) ||
+	if (!t->progress.known || !t->progress.step || !run_learner_alone_whole(l, t, &own) ||
 	    (double)(now - from_us) * 1e-6 * own.rate < (double)(QUIET_LINES * t->progress.step))
 		return false;
 	*s = (double)(now - start_us) * 1e-6;
@@ -401,8 +401,8 @@ void run_learner_note(struct run_learner *l, const char *gpu, const char *job, c
 		l->n_notes++;
 }
 
-void run_learner_mute(struct run_learner *l, struct run_task *t)
+void run_learner_no_progress(struct run_learner *l, struct run_task *t)
 {
-	l->mute += !t->clock.mute;
-	t->clock.mute = true;
+	l->without_progress += !t->clock.without_progress;
+	t->clock.without_progress = true;
 }

@@ -28,12 +28,12 @@ struct run_learner {
 	struct learn_account account;
 	double joules;                   /* taken from jobs */
 	struct hes_run_learning earlier; /* of sessions before */
-	size_t mute;                     /* jobs that were alone for long and showed no progress */
+	size_t without_progress;         /* jobs that were alone for long and showed none */
 	struct hes_store_set *sets;      /* that earlier runs judged */
 	size_t n_sets;
-	struct learn_refusals refusals; /* worse than turns with the whole GPU */
-	struct learn_refusals apart;    /* worse than turns with the shares that its jobs had */
-	struct learn_refusals measured; /* sets that did no worse in earlier runs */
+	/* Sets that did worse than turns with the whole GPU, and with the shares that their jobs
+	 * had; sets that did no worse in earlier runs. */
+	struct learn_refusals refused_whole, refused_shares, measured;
 	struct run_kind *kinds;
 	size_t n_kinds;
 	char **notes; /* what was learnt, a sentence each */
@@ -54,10 +54,10 @@ uint32_t run_learner_kinds(struct run_learner *l, struct run_task *const *v, uin
 bool run_learner_refuses(struct run_learner *l, struct run_task *const *v, uint32_t n);
 /** What a job does alone on its GPU's type, as it was measured at the nearest clock. @return false:
  * it was not */
-bool run_learner_own(struct run_learner *l, struct run_task *t, struct learn_alone *out);
+bool run_learner_alone_whole(struct run_learner *l, struct run_task *t, struct learn_alone *out);
 /** The same with the share that it has as long as it runs, measured or modelled: what it would do
  * in its turn. */
-bool run_learner_apart(struct run_learner *l, struct run_task *t, struct learn_alone *out);
+bool run_learner_alone(struct run_learner *l, struct run_task *t, struct learn_alone *out);
 /** The clocks of a task: those of its kind, or its own where it has a share, or no lines or
  * iterations. @return NULL: there is no memory */
 struct learn_clocks *run_learner_clocks(struct run_learner *l, struct run_task *t);
@@ -75,7 +75,7 @@ void run_learner_pay(struct run_learner *l, enum learn_what what, const struct l
 void run_learner_judged(struct run_learner *l, const struct run_gpu *g,
 			const struct learn_gain *gain);
 /** Count a task, once, that shows neither progress nor launches. */
-void run_learner_mute(struct run_learner *l, struct run_task *t);
+void run_learner_no_progress(struct run_learner *l, struct run_task *t);
 /** Tell what was learnt, in the journal and in the report. @gpu, @job: names; NULL where there is
  * none */
 void run_learner_note(struct run_learner *l, const char *gpu, const char *job, const char *fmt, ...)

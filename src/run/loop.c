@@ -124,7 +124,7 @@ static int64_t next_time(const struct runner *r)
 		const struct run_gpu *g = &r->gpus.v[i];
 
 		next = run_sooner(next, g->n_running ? g->lock.verify_us : RUN_NEVER_US);
-		next = run_sooner(next, g->trial.open ? g->trial.until_us : RUN_NEVER_US);
+		next = run_sooner(next, g->failure.open ? g->failure.until_us : RUN_NEVER_US);
 		next = run_sooner(next, run_hold_next_us(g));
 		for (uint32_t k = 0; k < g->n_running; k++)
 			next = run_sooner(next, run_sooner(task_time(g->running[k]),

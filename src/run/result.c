@@ -206,7 +206,7 @@ void run_finish(struct run_results *rs)
 	size_t judged = 0;
 
 	for (size_t i = 0; i < rs->gpus->n; i++)
-		if (rs->gpus->v[i].trial.open)
+		if (rs->gpus->v[i].failure.open)
 			run_judge_gpu(rs->judge, &rs->gpus->v[i]);
 	for (size_t i = 0; i < rs->tasks->n_ended; i++) {
 		if (task_state(rs->tasks->ended[i]) != TASK_JUDGED)

@@ -78,7 +78,7 @@ struct run_mps {
 };
 
 /* children.c: jobs that ran together when one of them failed, while the cause is not known. */
-struct run_trial {
+struct run_failure {
 	bool open;
 	int64_t from_us, until_us;
 	struct run_task *v[HES_MAX_SHARING];
@@ -143,7 +143,7 @@ struct run_gpu {
 	bool exclusive; /* it takes one process at a time, or one MPS server */
 	struct run_lock lock;
 	struct run_mps mps;
-	struct run_trial trial;
+	struct run_failure failure;
 	struct run_watch watch;
 	struct run_set set;
 	double experiment_s; /* what the one that goes on may cost; learner.c */

@@ -208,7 +208,7 @@ bool task_is_starting(const struct run_task *t, int64_t now)
 
 double task_activity(const struct run_task *t)
 {
-	const struct run_drawn *d = &t->drawn;
+	const struct run_alone_power *d = &t->alone_power;
 
 	if (t->activity > 0 || d->seconds <= 0)
 		return t->activity;

@@ -67,7 +67,7 @@ struct run_observed;
 #define RUN_HOLD_WHY 120
 
 /* What a task drew above idle while it had its GPU to itself, after its start. */
-struct run_drawn {
+struct run_alone_power {
 	double joules, seconds;
 	uint32_t sm_pct; /* its share then */
 };
@@ -85,14 +85,14 @@ struct run_hold {
 
 /* job_clock.c */
 struct run_job_clock {
-	bool on;                 /* its clock is looked for; planned_mhz is valid */
-	bool settled, reported;  /* it is found; and reported */
-	bool mute;               /* it was alone for long and showed no progress */
-	uint32_t planned_mhz;    /* of its place before */
-	uint32_t trying_mhz;     /* of the experiment that goes on; 0: none */
-	int64_t from_us;         /* windows count from here on */
-	struct learn_clocks own; /* of a job without progress lines or iterations: what it counts
-				    compares only with the same attempt */
+	bool on;                        /* its clock is looked for; planned_mhz is valid */
+	bool settled, reported;         /* it is found; and reported */
+	bool without_progress;          /* it was alone for long and showed no progress */
+	uint32_t planned_mhz;           /* of its place before */
+	uint32_t trying_mhz;            /* of the experiment that goes on; 0: none */
+	int64_t from_us;                /* windows count from here on */
+	struct learn_clocks of_attempt; /* of a job without progress lines or iterations: what it
+				    counts compares only with the same attempt */
 };
 
 /* job_floor.c: since when its speed counts */
@@ -158,9 +158,9 @@ struct run_task {
 
 	/* verdict.c */
 	enum hes_verdict verdict;
-	const char *excuse; /* of HES_VERDICT_CO_FAILED: what failed, "its MPS server ended" */
-	bool over;          /* with the verdict: not tried again */
-	bool decided;       /* over is known and reported */
+	const char *cause; /* of HES_VERDICT_CO_FAILED: what failed, "its MPS server ended" */
+	bool over;         /* with the verdict: not tried again */
+	bool decided;      /* over is known and reported */
 
 	/* gpu_memory.c: what it has on its GPU, all its processes together. */
 	uint32_t limit_mib;              /* of memory, behind MPS; 0: none */
@@ -176,7 +176,7 @@ struct run_task {
 	bool waited_power;  /* it had to wait for the power cap; reported */
 
 	/* All attempts. */
-	struct run_drawn drawn; /* account.c */
+	struct run_alone_power alone_power; /* account.c */
 	struct hes_run_job_record record;
 	bool stalls_others; /* co-runners stalled while it was held: its workload is not held again
 			     */

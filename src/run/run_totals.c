@@ -268,7 +268,7 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	sum_gpus(out);
 	out->lost_s = out->lost ? (double)run_keep_pause_us(run_now_us(&r->clock)) * 1e-6 : 0;
 	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
-	out->mute = r->learner.mute;
+	out->without_progress = r->learner.without_progress;
 	out->notes = r->learner.notes;
 	out->n_notes = r->learner.n_notes;
 	r->learner.notes = NULL;

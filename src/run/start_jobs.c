@@ -355,7 +355,7 @@ static void tasks_let_go(struct run_starter *s, struct run_task *const *list, si
 
 static bool may_start_on(const struct run_gpu *g)
 {
-	return run_gpu_is_usable(g) && !g->trial.open && !g->closed && !g->mps.late;
+	return run_gpu_is_usable(g) && !g->failure.open && !g->closed && !g->mps.late;
 }
 
 bool run_start(struct run_starter *s, bool plan_near)

@@ -32,7 +32,7 @@ static struct run_seen evidence_of(const struct run_judge *j, const struct run_g
 		.failed = failed,
 		.orphaned = run_tells_of_mps(text),
 		.lack = t->lack,
-		.lives = !failed && (!there || t->progress_us > g->trial.from_us),
+		.lives = !failed && (!there || t->progress_us > g->failure.from_us),
 		.signal = t->end.signal ? t->end.signal
 			  : t->end.code > SIGNALLED && t->end.code <= SIGNALLED + SIGNALS
 				  ? t->end.code - SIGNALLED
@@ -60,25 +60,25 @@ void run_judge_gpu(struct run_judge *j, struct run_gpu *g)
 	struct run_seen v[HES_MAX_SHARING];
 	enum run_blame blame[HES_MAX_SHARING];
 
-	for (uint32_t i = 0; i < g->trial.n; i++)
-		v[i] = evidence_of(j, g, g->trial.v[i]);
+	for (uint32_t i = 0; i < g->failure.n; i++)
+		v[i] = evidence_of(j, g, g->failure.v[i]);
 	/* Without MPS, a job that fails ends no co-runner. */
-	if (!run_judge(v, g->trial.n, !g->mps.on || run_now_us(j->log->clock) >= g->trial.until_us,
-		       blame))
+	if (!run_judge(v, g->failure.n,
+		       !g->mps.on || run_now_us(j->log->clock) >= g->failure.until_us, blame))
 		return;
-	g->trial.open = false;
+	g->failure.open = false;
 	gpu_check_lost(j, g);
-	for (uint32_t i = 0; i < g->trial.n; i++) {
-		struct run_task *t = g->trial.v[i];
+	for (uint32_t i = 0; i < g->failure.n; i++) {
+		struct run_task *t = g->failure.v[i];
 		enum hes_verdict verdict = !g->lost && (blame[i] == RUN_BLAME_OWN || !g->mps.on)
 						   ? HES_VERDICT_FAILED
 						   : HES_VERDICT_CO_FAILED;
 
 		if (task_state(t) != TASK_ENDED)
 			continue;
-		t->excuse = g->lost         ? "its GPU was lost"
-			    : v[i].orphaned ? "its MPS server ended"
-					    : "a co-runner failed";
+		t->cause = g->lost         ? "its GPU was lost"
+			   : v[i].orphaned ? "its MPS server ended"
+					   : "a co-runner failed";
 		if (blame[i] == RUN_BLAME_SUSPECT && g->mps.on && !g->lost) {
 			t->place->alone = true;
 			snprintf(t->seen, sizeof(t->seen),
@@ -144,7 +144,7 @@ static enum hes_verdict judge_timeout(struct run_judge *j, struct run_task *t)
 	struct run_gpu *g = t->gpu;
 
 	run_revive_mps(j->settings, g);
-	t->excuse = "its MPS daemon ended or does not answer";
+	t->cause = "its MPS daemon ended or does not answer";
 	return t->mps_daemon && t->mps_daemon <= g->mps.gone ? HES_VERDICT_CO_FAILED
 							     : HES_VERDICT_TIMEOUT;
 }
@@ -232,5 +232,5 @@ void run_decide(const struct run_judge *j, struct run_task *t)
 			 t->attempt.number, then);
 	else if (t->verdict == HES_VERDICT_CO_FAILED)
 		run_tell(j->log, "job %s failed because %s, status %d in attempt %" PRIu32 "; %s",
-			 t->job->id, t->excuse, t->end.code, t->attempt.number, then);
+			 t->job->id, t->cause, t->end.code, t->attempt.number, then);
 }

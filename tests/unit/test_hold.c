@@ -242,9 +242,9 @@ TEST(nothing_is_held_that_ends_or_that_the_journal_does_not_take)
 	b.stop.signals = 1;
 	assert_int_equal(run_hold(&b.holder, b.t[0], "a test", NULL), -EBUSY);
 	b.stop.signals = 0;
-	b.gpu.trial.open = true;
+	b.gpu.failure.open = true;
 	assert_int_equal(run_hold(&b.holder, b.t[0], "a test", NULL), -EBUSY);
-	b.gpu.trial.open = false;
+	b.gpu.failure.open = false;
 	assert_int_equal(run_hold(&b.holder, b.t[0], "a test", NULL), 0);
 	journal_full = true;
 	look(&b, 12 * S);

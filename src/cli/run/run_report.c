@@ -180,9 +180,10 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 			"Clocks cannot be set on %" PRIu32
 			" GPU%s, so none was tried: jobs ran at the default clock.\n",
 			r->clocks_untried, hes_s(r->clocks_untried));
-	if (r->mute)
-		fprintf(f, "%zu job%s showed no progress: nothing was tried with %s.\n", r->mute,
-			hes_s(r->mute), r->mute == 1 ? "it" : "them");
+	if (r->without_progress)
+		fprintf(f, "%zu job%s showed no progress: nothing was tried with %s.\n",
+			r->without_progress, hes_s(r->without_progress),
+			r->without_progress == 1 ? "it" : "them");
 	for (size_t i = 0; i < r->n_jobs; i++)
 		if (r->records[i].floor_windows)
 			fprintf(f,
@@ -347,7 +348,7 @@ static json_t *learning_json(const struct hes_run_report *r)
 			 "energy_j", (double)l->energy_mj * 1e-3, "iterations",
 			 (json_int_t)l->iterations, "gpus_without_clocks",
 			 (json_int_t)r->clocks_untried, "jobs_without_progress",
-			 (json_int_t)r->mute, "notes", notes);
+			 (json_int_t)r->without_progress, "notes", notes);
 }
 
 static json_t *power_cap_json(const struct hes_run_report *r)
