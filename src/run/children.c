@@ -135,7 +135,7 @@ void run_children_look(struct runner *r, struct run_gpu *g, int64_t now)
 	}
 	run_segment_settle(&r->meter, g);
 	usage_look(r, g);
-	run_observe(&r->observer, g, now);
+	run_observe(&r->samples, g, now);
 }
 
 /* --- reaped --- */
@@ -204,7 +204,7 @@ void run_reap(struct runner *r, struct run_task *t)
 	/* Joules first: from now on its co-runners are charged. */
 	run_account(&r->meter, g);
 	run_look(&r->meter, t);
-	run_observe_end(&r->observer, t);
+	run_observe_end(&r->samples, t);
 	rc = hes_guard_reap(r->settings.guard, &t->child, &t->end, &err);
 	/* An event of an earlier process, or it is killed and still there. */
 	if (rc == 0 && !run_watch(r, t))

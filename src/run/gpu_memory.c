@@ -79,8 +79,8 @@ static void usage_sum(struct run_gpu *g)
 /* Of a job with a single process MPS itself keeps the limit. */
 static bool usage_exceeds(const struct run_log *log, struct run_gpu *g, struct run_task *t)
 {
-	if (!t->limit_mib || t->most_mib <= t->limit_mib || t->contexts < 2 || t->place->alone ||
-	    t->ending != ENDING_OWN)
+	if (!t->limit_mib || t->most_mib <= t->limit_mib || t->contexts < 2 || t->alone ||
+	    t->seen[0] || t->ending != ENDING_OWN)
 		return false;
 	hes_text_add(t->seen, sizeof(t->seen), "",
 		     "its %" PRIu32 " processes used %" PRIu32 " MiB of %s; it ", t->contexts,

@@ -180,7 +180,7 @@ static void pass_task(struct runner *r, struct run_task *t, int64_t now)
 		run_set_aside(r, t);
 	if (now >= run_observe_next_us(t)) {
 		run_look(&r->meter, t);
-		run_observe(&r->observer, t->gpu, now);
+		run_observe(&r->samples, t->gpu, now);
 	}
 	if (now >= t->deadline_us) {
 		run_end(r, t, r->q->for_us ? ENDING_OVER : ENDING_TIMEOUT);

@@ -193,7 +193,7 @@ static int ended_keep_points(struct runner *r, struct hes_err *err)
 
 	for (size_t i = 0; i < r->tasks.n_ended && !rc; i++)
 		if (task_state(r->tasks.ended[i]) == TASK_JUDGED)
-			rc = run_observe_keep(&r->observer, r->tasks.ended[i], true, err);
+			rc = run_observe_keep(&r->samples, r->tasks.ended[i], true, err);
 	return rc;
 }
 

@@ -50,7 +50,7 @@ static void runner_wire(struct runner *r)
 	r->places = (struct run_places){ r->q, &r->log, &r->tasks, &r->gpus, &r->cap };
 	r->samples.log = &r->log;
 	r->samples.gpus = &r->gpus;
-	r->observer = (struct run_observer){ &r->log, &r->meter, r->q->devices, &r->samples };
+	r->samples.meter = &r->meter;
 	r->holder = (struct run_holder){ &r->log,   &r->tasks, &r->settings,
 					 &r->meter, &r->stop,  &r->learner };
 	r->learner = (struct run_learner){

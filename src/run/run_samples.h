@@ -11,6 +11,7 @@
 struct run_samples {
 	const struct run_log *log;
 	const struct run_gpus *gpus;
+	struct run_meter *meter;
 	struct hes_store *store;             /* NULL: nothing is kept */
 	const struct hes_profiles *profiles; /* of the request */
 	struct hes_profiles own; /* of jobs that were unknown, by what this session measured */

@@ -44,7 +44,6 @@ struct runner {
 	struct run_places places;
 	struct run_replans replans;
 	struct run_samples samples;
-	struct run_observer observer;
 	struct run_holder holder;
 	struct run_learner learner;
 	struct run_events events;

@@ -68,14 +68,14 @@ struct run_observed {
 	struct run_observed_clock *clocks; /* all, the last one first */
 };
 
-static struct hes_measured observed_gpu(const struct run_observer *w, const struct run_gpu *g,
+static struct hes_measured observed_gpu(struct run_samples *w, const struct run_gpu *g,
 					struct run_observed *o)
 {
 	struct hes_measured now;
 	struct hes_reading x;
 
 	hes_window_read_at(w->meter->window, g->energy.metered, &now);
-	if (!hes_device_read(w->devices, g->device, HES_HAS_TEMPERATURE, &x, NULL) &&
+	if (!hes_device_read(w->gpus->devices, g->device, HES_HAS_TEMPERATURE, &x, NULL) &&
 	    x.has & HES_HAS_TEMPERATURE)
 		o->temperature_c = x.temperature_c;
 	return now;
@@ -129,13 +129,13 @@ void run_observe_free(struct run_observed *o)
 	free(o);
 }
 
-void run_observe_begin(const struct run_observer *w, struct run_task *t)
+void run_observe_begin(struct run_samples *w, struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 
 	run_observe_free(t->observed);
 	t->observed = NULL;
-	if (!w->samples->store || g->n_running != 1 || g->running[0] != t)
+	if (!w->store || g->n_running != 1 || g->running[0] != t)
 		return;
 	t->observed = observed_make(t, true, t->attempt.started_us);
 	if (t->observed)
@@ -149,8 +149,8 @@ int64_t run_observe_next_us(const struct run_task *t)
 
 /* --- looks --- */
 
-static void observe_start(const struct run_observer *w, const struct run_task *t,
-			  struct run_observed *o, int64_t now)
+static void observe_start(struct run_samples *w, const struct run_task *t, struct run_observed *o,
+			  int64_t now)
 {
 	const struct run_gpu *g = t->gpu;
 	const bool moves = t->progress.known;
@@ -165,7 +165,7 @@ static void observe_start(const struct run_observer *w, const struct run_task *t
 	}
 	if (o->busy_us == RUN_NEVER_US && !moves && (o->unlisted || t->contexts) &&
 	    now >= t->attempt.started_us + RATE_US &&
-	    !hes_device_read(w->devices, g->device, HES_HAS_UTILISATION, &x, NULL) &&
+	    !hes_device_read(w->gpus->devices, g->device, HES_HAS_UTILISATION, &x, NULL) &&
 	    x.has & HES_HAS_UTILISATION && x.busy_pct >= BUSY_PCT) {
 		o->busy_us = now;
 		o->begun = observed_gpu(w, g, o);
@@ -187,7 +187,7 @@ static void marks_halve(struct run_observed_clock *c)
 }
 
 /* @param last  the attempt has ended: what came after the last mark makes the last window longer */
-static void observe_progress(const struct run_observer *w, const struct run_task *t,
+static void observe_progress(struct run_samples *w, const struct run_task *t,
 			     struct run_observed *o, bool last)
 {
 	struct run_observed_clock *c = o->now;
@@ -250,7 +250,7 @@ void run_observe_closely(struct run_task *t, bool close)
 	t->observed->look_us = close ? 0 : t->observed->look_us;
 }
 
-void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now)
+void run_observe(struct run_samples *w, struct run_gpu *g, int64_t now)
 {
 	struct run_task *t = g->running[0];
 	struct run_observed *o;
@@ -259,7 +259,7 @@ void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now)
 	bool looked;
 
 	/* A job that is requested to end does other things. */
-	if (!w->samples->store || g->lost || !g->n_running || t->ending != ENDING_OWN)
+	if (!w->store || g->lost || !g->n_running || t->ending != ENDING_OWN)
 		return;
 	for (uint32_t i = 0; others && i < g->n_running; i++)
 		run_observe_disturb(g->running[i]);
@@ -272,7 +272,7 @@ void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now)
 		return;
 	looked = now >= o->members_us;
 	if (looked) {
-		others = run_usage_look_alone(w->devices, g);
+		others = run_usage_look_alone(w->gpus->devices, g);
 		o->unlisted |= others < 0;
 		o->members_us =
 			now + run_sooner(run_later((now - t->attempt.started_us) / LOOKS_PART,
@@ -294,7 +294,7 @@ void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now)
 		run_observe_keep(w, t, false, &err);
 }
 
-void run_observe_end(const struct run_observer *w, struct run_task *t)
+void run_observe_end(struct run_samples *w, struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 	struct run_observed *o = t->observed;
@@ -444,18 +444,18 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 
 /* --- kept --- */
 
-static int point_store(const struct run_observer *w, const struct hes_point *old,
-		       struct hes_point *new, struct hes_err *err)
+static int point_store(struct run_samples *w, const struct hes_point *old, struct hes_point *new,
+		       struct hes_err *err)
 {
 	struct hes_point before = *old;
 	struct hes_points points = { new, 1 }, replaced = { &before, old->windows ? 1 : 0 };
 	struct hes_delivery d = { .points = &points, .replaced = &replaced };
 
-	return run_deliver(w->samples, &d, err);
+	return run_deliver(w, &d, err);
 }
 
-static int clock_keep(const struct run_observer *w, struct run_task *t,
-		      struct run_observed_clock *c, bool over, struct hes_err *err)
+static int clock_keep(struct run_samples *w, struct run_task *t, struct run_observed_clock *c,
+		      bool over, struct hes_err *err)
 {
 	const struct run_observed *o = t->observed;
 	const int64_t now = run_now_us(w->log->clock);
@@ -473,12 +473,11 @@ static int clock_keep(const struct run_observer *w, struct run_task *t,
 		return rc;
 	c->kept = new;
 	c->fresh = false;
-	run_samples_know(w->samples, &new);
+	run_samples_know(w, &new);
 	return 0;
 }
 
-int run_observe_keep(const struct run_observer *w, struct run_task *t, bool over,
-		     struct hes_err *err)
+int run_observe_keep(struct run_samples *w, struct run_task *t, bool over, struct hes_err *err)
 {
 	const struct run_lock *lock = &t->gpu->lock;
 	struct run_observed_clock *c = t->observed ? t->observed->clocks : NULL;

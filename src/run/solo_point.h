@@ -15,19 +15,12 @@
 #include "run/run_samples.h"
 
 /** What the marks of all jobs share. */
-struct run_observer {
-	const struct run_log *log;
-	const struct run_meter *meter;
-	const struct hes_devices *devices;
-	struct run_samples *samples; /* takes the points */
-};
-
 /** The attempt of a job has begun. If it is alone on its GPU its start is measured. */
-void run_observe_begin(const struct run_observer *w, struct run_task *t);
+void run_observe_begin(struct run_samples *w, struct run_task *t);
 /** When to look at a job's start; RUN_NEVER_US: with the others. */
 int64_t run_observe_next_us(const struct run_task *t);
 /** Look at the job of a GPU, after run_look(). */
-void run_observe(const struct run_observer *w, struct run_gpu *g, int64_t now);
+void run_observe(struct run_samples *w, struct run_gpu *g, int64_t now);
 /** What it does until the next look is not measured: it is held, or was. */
 void run_observe_disturb(struct run_task *t);
 /** Look as often as at a start, for short windows; or no longer. */
@@ -36,14 +29,13 @@ void run_observe_closely(struct run_task *t, bool close);
  * false: there is none */
 bool run_observe_window(const struct run_task *t, int64_t since_us, struct learn_window *out);
 /** The event of its process's end has come, and its progress was read. */
-void run_observe_end(const struct run_observer *w, struct run_task *t);
+void run_observe_end(struct run_samples *w, struct run_task *t);
 /**
  * Keep what was measured of a job, if it is time.
  * @param over  its attempt has a verdict
  * @return 0; errors of the store that may pass
  */
-int run_observe_keep(const struct run_observer *w, struct run_task *t, bool over,
-		     struct hes_err *err);
+int run_observe_keep(struct run_samples *w, struct run_task *t, bool over, struct hes_err *err);
 /** Forget what was measured. NULL is harmless. */
 void run_observe_free(struct run_observed *o);
 

@@ -349,7 +349,7 @@ static void tasks_let_go(struct runner *r, struct run_task *const *list, size_t 
 		if (i + 1 < n && list[i + 1]->gpu == list[i]->gpu)
 			continue;
 		run_segment_begin(&r->meter, list[i]->gpu);
-		run_observe_begin(&r->observer, list[i]);
+		run_observe_begin(&r->samples, list[i]);
 	}
 }
 
