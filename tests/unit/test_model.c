@@ -768,14 +768,16 @@ TEST(what_cannot_be_measured_is_refused_and_writes_no_row)
 TEST(a_bare_loop_copies_nothing_and_moves_half_the_bytes_in_fp16)
 {
 	struct hes_model *m;
-	size_t derived = 0;
+	size_t derived = 0, measured = 0;
 
 	assert_int_equal(hes_model_load(NULL, &m, NULL), 0);
 	assert_int_equal(hes_model_add_inference(m, NULL), 0);
 	for (size_t i = 0, n = hes_model_workloads(model); i < n; i++) {
-		const struct hes_workload *of = hes_model_workload_at(model, i), *w;
+		const struct hes_workload *of = hes_model_workload_at(model, i), *graphs, *w;
 		char name[HES_NAME_MAX];
 
+		hes_inference_name(name, of->name, "fp16", HES_STYLE_GRAPHS);
+		graphs = hes_model_workload(m, name, NULL);
 		hes_inference_name(name, of->name, "fp16", HES_STYLE_EAGER);
 		w = hes_model_workload(m, name, NULL);
 		if (!of->testbed || !w || strcmp(w->origin, "derived") != 0)
@@ -785,9 +787,14 @@ TEST(a_bare_loop_copies_nothing_and_moves_half_the_bytes_in_fp16)
 			    w->copy_mib_per_item == 0 && !w->testbed);
 		assert_true(w->traffic_mib == of->traffic_mib / 2 &&
 			    w->working_set_mib == of->working_set_mib / 2);
-		assert_true(w->traffic_mib_per_item == of->traffic_mib_per_item / 2);
+		/* A GPU may have shown the traffic of the graphs, and the eager program has it too.
+		 */
+		assert_true(w->traffic_mib_per_item == graphs->traffic_mib_per_item);
+		measured += strcmp(graphs->origin, "derived") != 0;
+		assert_true(strcmp(graphs->origin, "derived") != 0 ||
+			    w->traffic_mib_per_item == of->traffic_mib_per_item / 2);
 	}
-	assert_true(derived > 0);
+	assert_true(measured > 0 && derived > measured);
 	hes_model_free(m);
 }
 
