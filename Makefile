@@ -43,8 +43,9 @@ demo: ## plan and replay 60 jobs on eight GPUs; leaves reports and a plan in bui
 	@$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --report $(DEMO)/report.html
 	@printf '\nThe report: %s\nAs the jobs arrive: %s; the plan: %s\n' $(DEMO)/report.html $(DEMO)/arrivals.html $(DEMO)/plan.txt
 
-lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 200 x, compare; two minutes
-	@tools/deps.sh build check
+lab-demo: ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 200 x, compare; two minutes
+	$(STEP)packages.log "Debian packages" tools/deps.sh build check
+	$(STEP)build.log "building heshare, the lab and the tests" $(MAKE) --no-print-directory all
 	@HES_LAB=$(abspath $(BUILD))/lab/lab lab/demo
 
 test: ## the tests of one compiler that a change breaks most often: two minutes on two cores after make
