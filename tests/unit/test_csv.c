@@ -68,6 +68,12 @@ TEST(short_rows_empty_files_and_missing_columns_are_refused)
 	assert_true(hes_csv_next(c, &err) < 0);
 	assert_non_null(strstr(err.msg, ":2: 1 fields where the header has 2"));
 	hes_csv_close(c);
+	write_file("a,b,,a,\n1,2,3,4,5\n");
+	assert_true(hes_csv_open(path, &c, &err) < 0);
+	assert_non_null(strstr(err.msg, ":1: column \"a\" is there twice"));
+	write_file("a,b,,\n1,2,3,4\n");
+	assert_int_equal(hes_csv_open(path, &c, &err), 0);
+	hes_csv_close(c);
 }
 
 /* "/etc:1: Is a directory" it once said. */
