@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/num.h"
+#include "base/texts.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
 
@@ -296,6 +297,7 @@ static int list_unread(const struct hes_csv *c, const struct columns *col, char 
 static int find_columns(const struct hes_csv *c, const char *pattern, struct columns *col,
 			struct hes_err *err)
 {
+	const char *needed = "command";
 	struct hes_err why;
 	bool any = false, named;
 
@@ -305,7 +307,13 @@ static int find_columns(const struct hes_csv *c, const char *pattern, struct col
 	}
 	named = col->of[JOB_COMMAND] >= 0 || col->of[JOB_WORKLOAD] >= 0;
 	if (!any || (!pattern && !named)) {
-		hes_csv_column(c, "command", &why);
+		for (size_t i = 0; i < hes_csv_columns(c); i++) {
+			const char *name = hes_csv_column_name(c, i);
+
+			if (hes_text_nearest("workload", &name, 1))
+				needed = "workload";
+		}
+		hes_csv_column(c, needed, &why);
 		return hes_fail(err, -ENOENT,
 				"%s; the first line names the columns, and jobs need the column "
 				"command or workload",

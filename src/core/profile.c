@@ -298,6 +298,12 @@ static int fail_unknown(const struct hes_profiles *p, const char *workload, stru
 	for (size_t i = 0; i < p->n; i++)
 		if (i == 0 || strcmp(p->v[i].workload, p->v[i - 1].workload) != 0)
 			hes_text_add(known, sizeof(known), ", ", "%s", p->v[i].workload);
+	if (hes_workload_is_whole_run(workload))
+		return hes_fail(
+			err, -ENOENT,
+			"workload \"%.60s\" was never run (heshare run measures jobs without "
+			"iterations); there are: %s",
+			workload, known);
 	return hes_fail(err, -ENOENT, "workload \"%.60s\" was never profiled%s%s%s; there are: %s",
 			workload, near ? " (did you mean " : "",
 			near ? near : " (heshare profile measures it)", near ? "?)" : "", known);

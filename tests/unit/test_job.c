@@ -328,6 +328,10 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		  "columns, and jobs need the column command or workload" },
 		{ "id;arrival_s\na;1\n", "no column \"command\"; there are: id;arrival_s; columns "
 					 "are separated by commas" },
+		{ "id, workload\na, b\n",
+		  ":1: no column \"workload\" (\" workload\"?); there are: id" },
+		{ "ID,Workload\na,b\n",
+		  ":1: no column \"workload\" (\"Workload\"?); there are: ID" },
 		{ "python3 a.py\npython3 b.py\n", "there are: python3 a.py; the first line" },
 		{ "command\ntrue\n  \n",
 		  ":3: command: empty; a job needs a command or a workload" },

@@ -92,6 +92,10 @@ TEST(what_was_not_profiled_is_named)
 	assert_int_equal(hes_profile_find(&p, "Net", 4, "T4", &out, &err), -ENOENT);
 	assert_string_equal(
 		err.msg, "workload \"Net\" was never profiled (did you mean net?); there are: net");
+	assert_int_equal(hes_profile_find(&p, "net: whole run", 1, "T4", &out, &err), -ENOENT);
+	assert_string_equal(err.msg,
+			    "workload \"net: whole run\" was never run (heshare run measures "
+			    "jobs without iterations); there are: net");
 	assert_int_equal(hes_profile_find(&p, "net", 4, "V100", &out, &err), -ENOENT);
 	assert_string_equal(err.msg, "workload \"net\" was never profiled on V100");
 	assert_int_equal(hes_profile_find(&p, "net", 2, "T4", &out, &err), -ERANGE);
