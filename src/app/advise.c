@@ -13,6 +13,7 @@
 #include "app/known.h"
 #include "app/known_store.h"
 #include "base/root_sum.h"
+#include "base/texts.h"
 
 #define SHARE_STEP 5
 #define SIDE       1.645 /* standard errors to each side between which nine in ten lie */
@@ -28,7 +29,8 @@ struct advising {
 	struct hes_jobs jobs; /* the workloads of the store, each batch size once */
 	const struct hes_gpu_type *types[APP_KNOWN_TYPES];
 	size_t n_types;
-	size_t no_gpu; /* rows of jobs that ran and used no GPU */
+	char unknown[256]; /* "types" of GPUs that no catalogue has */
+	size_t no_gpu;     /* rows of jobs that ran and used no GPU */
 	struct app_known known;
 };
 
@@ -71,8 +73,12 @@ static int store_read(struct advising *a, struct hes_profiles *measured, struct 
 static bool add_type(struct advising *a, const char *name)
 {
 	const struct hes_gpu_type *g = hes_gpu_type_find(&a->catalogue, name, NULL);
+	char quoted[HES_NAME_MAX + 2];
 	size_t i = 0;
 
+	snprintf(quoted, sizeof(quoted), "\"%s\"", name);
+	if (!g && !strstr(a->unknown, quoted))
+		hes_text_add(a->unknown, sizeof(a->unknown), ", ", "%s", quoted);
 	while (i < a->n_types && a->types[i] != g)
 		i++;
 	if (!g || i < a->n_types)
@@ -142,6 +148,12 @@ static int find_jobs(struct advising *a, const struct hes_profiles *measured, st
 			return hes_fail(err, -E2BIG, "more than %d GPU types; name one by --gpu",
 					APP_KNOWN_TYPES);
 	}
+	if (*a->unknown)
+		app_say(a->q->app,
+			"left out: GPUs that are in no catalogue: %s; --catalogue FILE adds types, "
+			"and "
+			"heshare gpus --yaml prints those of a machine",
+			a->unknown);
 	if (!a->jobs.n && a->no_gpu)
 		return hes_fail(err, -ENOENT, "%s ran and used no GPU: it needs none",
 				a->q->workload ? a->q->workload : "what is in the store");

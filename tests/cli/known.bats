@@ -142,6 +142,13 @@ derived() {
 	run -2 "$HESHARE" advise -g T5
 	[[ "$output" == 'heshare advise: --gpu: unknown GPU type "T5"'* ]]
 	run -2 "$HESHARE" advise --keep 1.5
+	# A GPU of another machine is named, once.
+	sed 's/T4/Odd-9/' light.csv >odd.csv
+	echo 'types: [ { name: Odd-9, sms: 40, memory_mib: 15360, bandwidth_gbs: 320, l2_kib: 4096, power_limit_w: 70, idle_w: 10,
+		clocks: { min: 300, max: 1590, step: 15, default: 1590 } } ]' >odd.yaml
+	"$HESHARE" profiles import odd.csv --as measured --catalogue odd.yaml
+	! "$HESHARE" advise 2>err | grep Odd-9
+	[ "$(grep -v derived err)" = 'heshare advise: left out: GPUs that are in no catalogue: "Odd-9"; --catalogue FILE adds types, and heshare gpus --yaml prints those of a machine' ]
 }
 
 @test "advise: a name can be given back as it is printed; jobs that use no GPU are left out" {
