@@ -234,7 +234,8 @@ static int compare(const struct app *app, const char *path, const struct hes_job
 			      "jobs; heshare add gives it more; --restart runs the file as it is",
 			      path, what);
 	else if (what)
-		app_say(app, "%s has changed since its run began: %s", path, what);
+		app_say(app, "%s: since its run began, jobs or commands have changed: %s", path,
+			what);
 	free(what);
 	return rc;
 }

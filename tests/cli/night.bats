@@ -60,7 +60,7 @@ overnight() {
 	[ "$status" -eq 0 ]
 	[[ "$output" == *Odd-GPU-7* ]]
 	[[ "$output" == *"8 jobs on 2 GPUs: 8 unknown; they run alone"*"7 of 8 jobs done, 1 failed"* ]]
-	[[ "$output" == *"jobs.csv has changed since its run began: job job1 is done and does not run again (--restart runs all jobs again), though it differs in memory_mib"* ]]
+	[[ "$output" == *"jobs.csv: since its run began, jobs or commands have changed: job job1 is done and does not run again (--restart runs all jobs again), though it differs in memory_mib"* ]]
 	# Each job did its work once.
 	[ "$(sort marks | tr '\n' ' ')" = "job1 job2 job3 job4 job5 job6 job7 job8 " ]
 	jq -e '.jobs_done == 8 and .jobs_failed == 0 and .run == 1' jobs.run/report.json

@@ -342,7 +342,7 @@ await() {
 		true
 	END
 	run -0 lab two bash typed
-	[[ "$output" == *"out has the plan of run 1 of $PWD/jobs.csv, which is going; name another folder with --jobs"*"has changed since its run began: job 3 differs in workload, command"*"4 of 4 jobs done"*"run 2: 1 of 1 job done"*"out/plan.json is the plan of $PWD/others.csv by now, so run 1 cannot go on; without --resume the jobs run again" ]]
+	[[ "$output" == *"out has the plan of run 1 of $PWD/jobs.csv, which is going; name another folder with --jobs"*": since its run began, jobs or commands have changed: job 3 differs in workload, command"*"4 of 4 jobs done"*"run 2: 1 of 1 job done"*"out/plan.json is the plan of $PWD/others.csv by now, so run 1 cannot go on; without --resume the jobs run again" ]]
 	# A job that is done does not run again, and its new script is not passed over in silence.
 	[[ "$output" == *"; job 1 is done and does not run again (--restart runs all jobs again), though it differs in workload, command"* ]]
 	[ "$(sort marks | tr '\n' ' ')" = "1:1 1:5 2:2 3:repaired3 4:4 " ]
