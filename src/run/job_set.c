@@ -227,7 +227,7 @@ static void set_separate(struct run_holder *h, struct run_gpu *g)
 	struct set_free f;
 
 	g->set.state = RUN_SET_SEPARATE;
-	hes_fail(&err, -EPERM, "each has a deadline");
+	hes_fail(&err, -EPERM, "each has a deadline, or cannot be held");
 	while (set_is_worse(h->learner, g, &f)) {
 		uint32_t may_hold = 0, at;
 		int rc = 0;
