@@ -114,8 +114,9 @@ static inline double *hes_param_in(const struct hes_param *p, void *object)
  * @return 0; -ENOMEM */
 int hes_model_put(struct hes_model *m, const struct hes_workload *v, size_t n, struct hes_err *err);
 
-/** Host time and start-up by the program style of @w, where it has none of its own. */
 const char *hes_style_name(enum hes_style s);
+/** Give a workload the host time and start-up of its program style, where it has none of its own;
+ * one of graphs has no host time. */
 void hes_workload_take_style(const struct hes_model *m, struct hes_workload *w);
 
 /* In physics.c, which needs no file and no library: stand-ins for drivers are made of it. */
