@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "plan/batch/sharing.h"
-#include "plan/batch/sharing.h"
 
 #define MAX_JOBS 6
 #define SUBSETS  (1u << MAX_JOBS)
