@@ -196,3 +196,16 @@ setup_file() {
 	[[ "$output" == *"cut.csv:"* ]]
 	cmp "$LAB/predictor" "$BATS_TEST_TMPDIR/p"
 }
+
+# Those of earlier versions were refused before they were read: their fuzzers tested nothing more.
+@test "the fuzzers' seeds of a predictor and a store are of this version" {
+	cd "$BATS_TEST_TMPDIR"
+	python3 - "$LAB/predictor" "$HES_SOURCE_ROOT/tests/fuzz/corpus/predictor/small.body" <<-'END' >seed
+		import struct, sys, zlib
+		line, body = open(sys.argv[1], "rb").readline(), open(sys.argv[2], "rb").read()
+		sys.stdout.buffer.write(line + struct.pack("<QI", len(body), zlib.crc32(body)) + body)
+	END
+	"$HESHARE" predict --predictor seed
+	cp "$HES_SOURCE_ROOT/tests/fuzz/corpus/store/empty.db" store.db
+	"$HESHARE" profiles list --store store.db
+}

@@ -1,1 +1,1 @@
-PRAGMA user_version = 2; DROP TABLE points
+PRAGMA user_version = 13; DROP TABLE points

@@ -1,1 +1,1 @@
-UPDATE samples SET power_mw = -1, iteration_us = 1e300; UPDATE profiles SET workload = ''; UPDATE attempts SET job = printf('%100c', 'x'); UPDATE forecasts SET power_mw = 0
+UPDATE samples SET power_mw = -1, iteration_us = 1e300; UPDATE profiles SET workload = ''; UPDATE attempts SET job = printf('%100c', 'x')
