@@ -92,7 +92,8 @@ static int start_command(char **argv, pid_t *pid)
 	return -rc;
 }
 
-/* Whether this program was stopped for a while: then SIGCONT waits to be read. */
+/* Whether SIGCONT waits to be read: it ends a stop. timeout and systemd send it after SIGTERM, too.
+ */
 static bool was_resumed(void)
 {
 	const struct timespec now = { 0 };

@@ -110,9 +110,8 @@ static void gpu_row(struct table *t, const struct measured_gpu *b)
 static void resumed_text(FILE *f, const struct measured_run *r)
 {
 	if (r->resumed)
-		fprintf(f,
-			"heshare was stopped for a while: if the command ended meanwhile, seconds, "
-			"joules and watts include the time until heshare went on\n");
+		fprintf(f, "SIGCONT came: if heshare was stopped, and the command ended meanwhile, "
+			   "seconds, joules and watts include the time until heshare went on\n");
 }
 
 void measure_text(FILE *f, const struct measured_run *r, size_t n)

@@ -19,7 +19,8 @@ struct measured_gpu {
 /** One run of the command. */
 struct measured_run {
 	double seconds;
-	bool resumed; /* heshare was stopped for a while: that time may be part of the figures */
+	bool resumed; /* SIGCONT came: time in which heshare was stopped may be part of the figures
+		       */
 	int status;   /* exit status of the command */
 	struct measured_gpu *gpus; /* those of the series, in one order */
 };
