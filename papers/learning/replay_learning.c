@@ -58,10 +58,12 @@ static int replay(struct campaign *c, struct learn_account *account, struct hes_
 	struct hes_sim s = c->terms;
 	int rc;
 
-	c->runs = calloc(1, sizeof(*c->runs));
-	if (!l || !c->runs) {
-		learn_replay_free(l);
+	if (!l)
 		return -ENOMEM;
+	c->runs = calloc(1, sizeof(*c->runs));
+	if (!c->runs) {
+		learn_replay_free(l);
+		return hes_fail(err, -ENOMEM, "out of memory for a replay");
 	}
 	c->runs->who = &c->who[0];
 	c->runs->seed = in.seed;
