@@ -179,7 +179,7 @@ static struct entry *add_entry(struct hes_rates *r, const struct hes_set *s, uin
 {
 	struct entry *entries;
 
-	if (r->n == r->most)
+	if (r->n >= r->most)
 		hes_rates_forget(r, 0);
 	entries = hes_grow(r->entries, r->n, sizeof(*entries));
 	if (!entries)

@@ -295,6 +295,13 @@ static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets,
 	return hes_rates_queries(r) - before;
 }
 
+static void count_set(void *ctx, const struct hes_set *s, const struct hes_set_rates *rates)
+{
+	(void)s;
+	(void)rates;
+	++*(size_t *)ctx;
+}
+
 /* More sets than there is room for at first, several times over. */
 TEST(sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them)
 {
@@ -303,6 +310,7 @@ TEST(sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them)
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1, .trees = 2 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_rng rng;
+	size_t kept = 0;
 
 	hes_rng_seed(&rng, 8);
 	for (size_t i = 0; i < 2 * SETS; i++) {
@@ -312,6 +320,11 @@ TEST(sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them)
 	assert_int_equal(ask_again(r, sets, said, 2 * SETS), 0);
 	hes_rates_forget(r, 0);
 	assert_true(ask_again(r, sets, said, SETS) > SETS);
+	/* A limit below what is there holds, too. */
+	hes_rates_limit(r, 1);
+	ask_again(r, sets + SETS, said + SETS, SETS);
+	hes_rates_each(r, count_set, &kept);
+	assert_true(kept <= 1);
 	hes_rates_free(r);
 	hes_predictor_free(p);
 }
