@@ -361,7 +361,7 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 	[ "$(jq .power_limits_w out.json)" = null ]
 	! awk -F, '$1 ~ /^static/ { print $7 "=" $11 }' rows.csv | sort -u | grep -vE '^(T4=900|V100-SXM2-32=1005|A100-SXM-80=1125)$'
 	[ "$(awk -F, '$1 ~ /^static/ { print $7 }' rows.csv | sort -u | wc -l)" = 3 ]
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p static | grep -F 'static clocks: T4 1065 MHz, V100-SXM2-32 1222 MHz, A100-SXM-80 1125 MHz'
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p static | grep -F 'static clocks: T4 1170 MHz, V100-SXM2-32 1222 MHz, A100-SXM-80 1125 MHz'
 	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy static --default-clock -o plan.json
 	[ "$(jq -c '[.gpus[].batches[]?.clock_mhz] | unique' plan.json)" = '[1410,1530,1590]' ]
 	refused 2 '--static-clocks: they are those of static and static-equal' "$G/jobs.csv" -p random --static-clocks T4=900
@@ -416,7 +416,7 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 	"$HESHARE" simulate helios-like --draws 3 --burst -p $P --reference static:edp-sjf >text
 	grep -F "3 draws of helios-like, all at time 0, on 8 GPUs (heshare), modelled" text
 	grep -E "is dominated by another method on (none|[0-9].*) of the 3 sets of jobs" text
-	grep -F "static clocks: T4 1065 MHz" text
+	grep -F "static clocks: T4 1170 MHz" text
 	refused 2 "--draws: 5..2 is not a rising range" helios-like --draws 5..2
 	refused 2 "--draws: it draws from one trace, not from 2 files" 2.csv 3.csv --draws 2
 	refused 2 "--csv: it goes with one jobs file" 2.csv 3.csv --csv rows.csv
