@@ -65,7 +65,7 @@ static int io_code(const struct hes_store *s)
 	return code > 0 ? -code : -EIO;
 }
 
-/* Why a store that is there cannot get the files next to it, which SQLite does not say. @return 0
+/* Why neither the store nor the files next to it can be made, which SQLite does not say. @return 0
  * that is not why */
 static int closed_code(const struct hes_store *s)
 {
@@ -74,8 +74,6 @@ static int closed_code(const struct hes_store *s)
 
 	snprintf(folder, sizeof(folder), "%s", s->path);
 	slash = strrchr(folder, '/');
-	if (access(s->path, F_OK))
-		return 0;
 	if (slash)
 		slash[slash == folder] = '\0';
 	return access(slash ? folder : ".", W_OK) ? -errno : 0;

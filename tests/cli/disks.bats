@@ -159,11 +159,12 @@ small_disk() {
 			bash profile >out 2>profile.${store%%/*}.err
 			echo "profile $?"
 		done
+		HESHARE_STORE=$PWD/closed/new.db bash profile >out 2>new.err
 	END
 	[ "$output" = $'run 0\nprofile 1\nrun 1\nprofile 1' ]
 	[ ! -e began ]
 	grep -q "^heshare profile: $PWD/disk/heshare-profile-......: guard.list: No space left on device$" profile.store.err
-	for file in run profile.closed; do
-		grep -q "^heshare [a-z]*: $PWD/closed/store.db: cannot open it or the files next to it: Read-only file system$" $file.err
+	for file in run profile.closed new; do
+		grep -Eq "^heshare [a-z]*: $PWD/closed/(store|new).db: cannot open it or the files next to it: Read-only file system$" $file.err
 	done
 }
