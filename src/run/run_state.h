@@ -1,7 +1,6 @@
 /*
  * run_state.h - a run in progress: the owners of its state, each with a file of its own, and how
- * they know each other. run.c makes it; loop.c, start_jobs.c, children.c, result.c, live.c and
- * run_totals.c see all of it.
+ * they know each other. run.c makes it; the files that are named below see all of it.
  */
 #ifndef HES_RUN_RUN_STATE_H
 #define HES_RUN_RUN_STATE_H
@@ -50,6 +49,8 @@ struct runner {
 	bool begun, starts_reported; /* start_jobs.c: the first jobs were started; one cannot be */
 	const char *unmatched;       /* children.c: pattern that was last said to match no line */
 };
+
+/* --- loop.c, run_totals.c --- */
 
 /** Start jobs, wait, finish them, until all is over or the run is stopped. */
 int run_loop(struct runner *r, struct hes_err *err);

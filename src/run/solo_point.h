@@ -14,7 +14,6 @@
 #include "run/account.h"
 #include "run/run_samples.h"
 
-/** What the marks of all jobs share. */
 /** The attempt of a job has begun. If it is alone on its GPU its start is measured. */
 void run_observe_begin(struct run_samples *w, struct run_task *t);
 /** When to look at a job's start; RUN_NEVER_US: with the others. */
