@@ -83,9 +83,6 @@ static int columns_find(struct tenants_reader *r, struct hes_err *err)
 			k++;
 		if (k == COLUMNS)
 			return unknown_column(r->csv, name, err);
-		if (r->at[k] != (int)i)
-			return hes_fail(err, -EINVAL, "%s:1: column \"%s\" is there twice",
-					hes_csv_path(r->csv), name);
 	}
 	return 0;
 }

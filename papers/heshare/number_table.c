@@ -93,17 +93,6 @@ static int choose(struct reader *r, const struct hes_table_wanted *w, struct hes
 	return rc;
 }
 
-/* Two columns with the same name differ in position only: such a name is refused. */
-static int check_twice(const struct reader *r, struct hes_err *err)
-{
-	for (size_t i = 0; i < r->t.n_columns; i++)
-		for (size_t c = (size_t)r->from[i].column + 1; c < hes_csv_columns(r->csv); c++)
-			if (strcmp(r->t.names[i], hes_csv_column_name(r->csv, c)) == 0)
-				return hes_fail(err, -EEXIST, "%s:1: column \"%s\" is there twice",
-						hes_csv_path(r->csv), r->t.names[i]);
-	return 0;
-}
-
 static bool is_missing(const char *text)
 {
 	static const char blank[] = " \t";
@@ -174,8 +163,6 @@ int hes_table_load(const char *path, const struct hes_table_wanted *wanted, stru
 		return rc;
 	hes_csv_bound(r.csv, HES_TABLE_MAX_BYTES);
 	rc = choose(&r, wanted ? wanted : &all, err);
-	if (!rc)
-		rc = check_twice(&r, err);
 	if (!rc)
 		rc = read_rows(&r, err);
 	free(r.from);

@@ -234,7 +234,7 @@ static int read_header(struct hes_csv *c, struct hes_err *err)
 		c->n_names--;
 	for (size_t i = 0; i < c->n_names && !rc && !c->log; i++)
 		if (*c->names[i] && hes_csv_find(c, c->names[i]) != (int)i)
-			rc = hes_fail(err, -EINVAL, "%s:1: column \"%.60s\" is there twice",
+			rc = hes_fail(err, -EEXIST, "%s:1: column \"%.60s\" is there twice",
 				      c->path, c->names[i]);
 	return rc;
 }

@@ -24,7 +24,7 @@
 
 struct hes_csv;
 
-/** Open @path and read its header. */
+/** Open @path and read its header. @return 0; -EEXIST a column is there twice; negative errno */
 int hes_csv_open(const char *path, struct hes_csv **out, struct hes_err *err);
 /**
  * Open a table that another program wrote. Its separator is the one of , ; | and tab that the first
