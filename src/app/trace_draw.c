@@ -29,6 +29,7 @@ bool trace_is_generator(const char *path)
 
 int trace_open(const struct trace_source *s, struct hes_trace **out, struct hes_err *err)
 {
+	static const char *const generator = HES_TRACE_GENERATOR;
 	const struct hes_trace_format *f = s->format ? hes_trace_format_find(s->format, err) : NULL;
 	int rc;
 
@@ -37,6 +38,9 @@ int trace_open(const struct trace_source *s, struct hes_trace **out, struct hes_
 					  out, err);
 	rc = s->columns ? hes_trace_open_columns(s->path, s->columns, out, err)
 			: hes_trace_open(s->path, f, out, err);
+	if (rc == -ENOENT && hes_text_nearest(s->path, &generator, 1))
+		return hes_fail(err, rc, "%s: %s; did you mean the generator %s?", s->path,
+				strerror(ENOENT), generator);
 	if (!rc && s->local_time)
 		hes_trace_use_local_time(*out);
 	return rc;

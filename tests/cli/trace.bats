@@ -401,6 +401,7 @@ need_data() {
 	refused 1 "log.csv: no single-GPU job in this trace" log.csv
 	refused 1 "log.csv: no jobs in this trace" log.csv --stats
 	refused 1 "nowhere.csv: No such file" nowhere.csv
+	refused 1 "helios-lik: No such file or directory; did you mean the generator helios-like?" helios-lik
 	refused 1 "directory" .
 	(echo "$HEADER"; seq 1 5000 | sed 's/.*/&,&,60,1/') | gzip >log.csv.gz
 	head -c 9000 log.csv.gz >cut.csv.gz
