@@ -33,7 +33,7 @@ void connections_free(struct connections *cs)
 
 struct user *user_of(const struct connections *cs, uint32_t uid)
 {
-	struct user *place = NULL;
+	struct user *place = cs->users; /* one is free: 2 n + 1 for n connections, n weights */
 
 	for (struct user *u = cs->users; u < cs->users + cs->n_users; u++)
 		if (!u->n && u->weight == 1)

@@ -28,7 +28,8 @@ static const struct {
 	{ FAIR_PING, SIZE(fair_head) },
 	{ FAIR_PONG, SIZE(fair_head) },
 	{ FAIR_WELCOME, SIZE(fair_welcome) },
-	{ FAIR_REFUSED, SIZE(fair_answer), ZERO(fair_answer), .texts = { TEXT(fair_answer, text) } },
+	{ FAIR_REFUSED, SIZE(fair_answer), ZERO(fair_answer),
+	  .texts = { TEXT(fair_answer, text) } },
 	{ FAIR_PREPARE, SIZE(fair_head) },
 	{ FAIR_GRANT, SIZE(fair_grant) },
 	{ FAIR_STOP, SIZE(fair_stop) },
@@ -36,7 +37,8 @@ static const struct {
 	{ FAIR_TENANT, SIZE(fair_tenant_row), .texts = { TEXT(fair_tenant_row, tenant) } },
 	{ FAIR_NOT_HELD, SIZE(fair_not_held), .texts = { TEXT(fair_not_held, name) } },
 	{ FAIR_END, SIZE(fair_head) },
-	{ FAIR_ANSWER, SIZE(fair_answer), ZERO(fair_answer), .texts = { TEXT(fair_answer, text) } },
+	{ FAIR_ANSWER, SIZE(fair_answer), ZERO(fair_answer),
+	  .texts = { TEXT(fair_answer, text) } },
 };
 /* clang-format on */
 

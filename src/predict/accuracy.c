@@ -62,10 +62,11 @@ int hes_estimates_test(const struct hes_samples *s, const struct hes_estimate *p
 {
 	const size_t n = s->n;
 	struct hes_coverage sum = { .stated = coverage };
-	double *v = calloc(6 * n + 1, sizeof(*v)), *width = v + 4 * n;
+	double *v = calloc(6 * n + 1, sizeof(*v)), *width;
 
 	if (!v)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
+	width = v + 4 * n;
 	*out = (struct hes_test){ .cover = sum };
 	for (size_t i = 0; i < n; i++) {
 		v[i] = s->v[i].iteration_us;
