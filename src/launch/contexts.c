@@ -53,15 +53,22 @@ static int find_rules(struct hes_contexts *c, const struct hes_member_rule *rule
 {
 	struct hes_member *m = NULL;
 	long found = n ? hes_members_find(rules, n, &m) : 0;
+	size_t kept = 0;
 
 	for (size_t i = 0; found >= 0 && i < c->n; i++) {
-		if (c->v[i].of != UNKNOWN)
-			continue;
-		c->v[i].of = HES_CONTEXT_FOREIGN;
-		for (long k = 0; k < found; k++)
-			if (m[k].id.pid == c->v[i].id.pid && m[k].id.started == c->v[i].id.started)
-				c->v[i].of = m[k].of;
+		struct hes_context v = c->v[i];
+
+		for (long k = 0; v.of == UNKNOWN && k < found; k++)
+			if (m[k].id.pid == v.id.pid && m[k].id.started == v.id.started)
+				v.of = m[k].of;
+		if (v.of == UNKNOWN && !hes_process_runs(&v.id))
+			continue; /* ended since the driver listed it: its context is gone */
+		if (v.of == UNKNOWN)
+			v.of = HES_CONTEXT_FOREIGN;
+		c->v[kept++] = v;
 	}
+	if (found >= 0)
+		c->n = kept;
 	free(m);
 	return found < 0 ? (int)found : 0;
 }
