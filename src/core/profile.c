@@ -306,7 +306,9 @@ static int fail_unknown(const struct hes_profiles *p, const char *workload, stru
 			workload, known);
 	return hes_fail(err, -ENOENT, "workload \"%.60s\" was never profiled%s%s%s; there are: %s",
 			workload, near ? " (did you mean " : "",
-			near ? near : " (heshare profile measures it)", near ? "?)" : "", known);
+			near ? near
+			     : " (heshare profile measures it; heshare run takes it as it is)",
+			near ? "?)" : "", known);
 }
 
 /* Why there is no profile: no such workload, not on this type, or not at this batch size. */

@@ -21,7 +21,7 @@ setup() {
 
 @test "what was imported is planned together with known networks" {
 	run -1 "$HESHARE" plan jobs.csv -f T4.yaml
-	[[ "$output" == *'workload "mynet" was never profiled (heshare profile measures it)'* ]]
+	[[ "$output" == *'workload "mynet" was never profiled (heshare profile measures it; heshare run takes it as it is)'* ]]
 	printf 'command\n./train.sh 7\n' >script.csv
 	run -1 "$HESHARE" simulate script.csv -f T4.yaml
 	[ "$output" = "heshare simulate: job 1: \"./train.sh 7\" was never measured; heshare run runs such a job alone, and measures it for the next plan" ]

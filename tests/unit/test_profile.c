@@ -88,7 +88,7 @@ TEST(what_was_not_profiled_is_named)
 	assert_int_equal(hes_profiles_load(path, &p, &err), 0);
 	assert_int_equal(hes_profile_find(&p, "other", 4, "T4", &out, &err), -ENOENT);
 	assert_string_equal(err.msg, "workload \"other\" was never profiled (heshare profile "
-				     "measures it); there are: net");
+				     "measures it; heshare run takes it as it is); there are: net");
 	assert_int_equal(hes_profile_find(&p, "Net", 4, "T4", &out, &err), -ENOENT);
 	assert_string_equal(
 		err.msg, "workload \"Net\" was never profiled (did you mean net?); there are: net");

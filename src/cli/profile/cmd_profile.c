@@ -10,6 +10,7 @@
 
 #include "app/catalogue.h"
 #include "app/profile.h"
+#include "base/clock.h"
 #include "base/plural.h"
 #include "base/signals.h"
 #include "cli/cli.h"
@@ -134,9 +135,12 @@ static bool stop(void *ctx)
 	return interrupted;
 }
 
+#define LOG_LINE_S 60 /* between lines of progress that no terminal shows */
+
 /* The line of progress. */
 struct shown {
-	bool in_line; /* it has no end yet */
+	bool in_line;  /* it has no end yet */
+	double line_s; /* when a line was last written, no terminal */
 };
 
 /* After Ctrl-C the terminal has ^C in the line: keep it and end it. */
@@ -151,20 +155,23 @@ static void report_progress(void *ctx, const struct hes_profile_progress *t)
 {
 	struct shown *b = ctx;
 	const bool terminal = terminal_is_live(STDERR_FILENO);
+	const double now_s = hes_monotonic_s();
 	char left[HES_QUANTITY_MAX];
 
 	if (t->note || interrupted)
 		leave_line(b);
 	if (t->note)
 		cli_say("profile", t->note);
-	if (!terminal || interrupted)
+	if (interrupted || (!terminal && now_s < b->line_s + LOG_LINE_S))
 		return;
-	fprintf(stderr, "\rpoint %zu of %zu, ", t->points, t->all);
+	fprintf(stderr, "%spoint %zu of %zu, ", terminal ? "\r" : "", t->points, t->all);
 	if (t->left_s < 0)
-		fputs("time left unknown yet\033[K", stderr);
+		fputs("time left unknown yet", stderr);
 	else
-		fprintf(stderr, "about %s left\033[K", cli_rough_time(left, t->left_s * 1e6));
-	b->in_line = true;
+		fprintf(stderr, "about %s left", cli_rough_time(left, t->left_s * 1e6));
+	fputs(terminal ? "\033[K" : "\n", stderr);
+	b->line_s = now_s;
+	b->in_line = terminal;
 	if (t->points == t->all)
 		leave_line(b);
 }
@@ -307,7 +314,7 @@ static int run_profile(const struct call *call, struct hes_err *err)
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
 	struct profile_opts *o = call->opts;
 	const char *wrong = misuse(o, call->n);
-	struct shown shown = { false };
+	struct shown shown = { .line_s = hes_monotonic_s() };
 	int rc;
 
 	if (wrong)
