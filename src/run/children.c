@@ -223,7 +223,7 @@ void run_reap(struct runner *r, struct run_task *t)
 	judge_lateness(r, t);
 	run_name_outside(r->settings.devices, &r->log, t);
 	task_end(&r->tasks, t);
-	if (!run_judge_alone(r, t) && !g->failure.open)
+	if (!run_judge_alone(&r->judge, t) && !g->failure.open)
 		failure_open(r, g);
 	/* Not the one of an experiment: the job may be tried again. */
 	if (t->clock.on)

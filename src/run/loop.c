@@ -119,7 +119,7 @@ static int64_t next_time(const struct runner *r)
 	const int64_t keep_us = r->tasks.running ? r->meter.keep_us : RUN_NEVER_US;
 	int64_t next = run_sooner(r->log.retry_us, run_sooner(r->events.look_us, keep_us));
 
-	next = run_sooner(next, run_replan_time(r));
+	next = run_sooner(next, run_replan_time(&r->replans));
 	for (size_t i = 0; i < r->gpus.n; i++) {
 		const struct run_gpu *g = &r->gpus.v[i];
 
@@ -156,7 +156,7 @@ static void look_at_all(struct runner *r, int64_t now)
 	for (size_t i = 0; i < r->gpus.n; i++)
 		run_children_look(r, &r->gpus.v[i], now);
 	r->events.look_us = now + LOOK_US;
-	run_replan_look(r, now);
+	run_replan_look(&r->replans, now);
 	look_for_stop(r);
 	tell_progress(r, now);
 	run_live_write(r, now);
@@ -170,7 +170,7 @@ static void look_at_all(struct runner *r, int64_t now)
 	/* What fails is tried again. */
 	if (now >= r->samples.look_us)
 		run_learn(&r->samples, &err);
-	if (!r->stop.signals && run_take_added(r, &err))
+	if (!r->stop.signals && run_take_added(&r->replans, &err))
 		run_pause(&r->log, &err);
 }
 
@@ -250,7 +250,7 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 		if (!events[i].data.ptr)
 			take_signals(r);
 		else if (events[i].data.ptr == &r->replans)
-			run_replan_made(r);
+			run_replan_made(&r->replans);
 		else if (events[i].data.ptr == r)
 			renew_guard(r);
 		else
@@ -278,7 +278,7 @@ static bool took_more(struct runner *r)
 {
 	const size_t n = r->tasks.n;
 
-	return !r->stop.signals && !run_take_added(r, NULL) && r->tasks.n > n;
+	return !r->stop.signals && !run_take_added(&r->replans, NULL) && r->tasks.n > n;
 }
 
 /* Jobs that wait elsewhere may come to a GPU that has none: its MPS daemon stays. */
@@ -303,9 +303,9 @@ int run_loop(struct runner *r, struct hes_err *err)
 	/* The end of a job may let others start; a start may fail at once. */
 	for (;;) {
 		run_finish(r);
-		if (!r->stop.signals && !r->log.paused && run_replan(r, err))
+		if (!r->stop.signals && !r->log.paused && run_replan(&r->replans, err))
 			run_pause(&r->log, err);
-		if (run_start(r, run_replan_is_near(r)))
+		if (run_start(r, run_replan_is_near(&r->replans)))
 			continue;
 		settle_gpus(r);
 		if (run_is_over(r)) {

@@ -1,7 +1,7 @@
 /*
- * plan_again.c - plan the waiting jobs again; see run_state.h.
+ * plan_again.c - plan the waiting jobs again; see plan_again.h.
  */
-#include "run/run_state.h"
+#include "run/plan_again.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,35 +26,35 @@
 
 /* --- when --- */
 
-static bool replan_is_used(struct runner *r)
+static bool replan_is_used(const struct run_replans *p)
 {
-	return r->q->replan != NULL;
+	return p->q->replan != NULL;
 }
 
 /* Whether there is a job to place: in a run of a plan one that was added. */
-static bool something_moves(struct runner *r)
+static bool something_moves(const struct run_replans *p)
 {
-	for (size_t i = 0; i < r->tasks.n; i++) {
-		const struct run_task *t = r->tasks.v[i];
+	for (size_t i = 0; i < p->tasks->n; i++) {
+		const struct run_task *t = p->tasks->v[i];
 
-		if (task_waits(t) && (t->unplaced || !r->q->waiting_stay))
+		if (task_waits(t) && (t->unplaced || !p->q->waiting_stay))
 			return true;
 	}
 	return false;
 }
 
-void run_replan_want(struct runner *r, const char *why)
+void run_replan_want(struct run_replans *p, const char *why)
 {
-	if (!replan_is_used(r) || !something_moves(r))
+	if (!replan_is_used(p) || !something_moves(p))
 		return;
-	r->replans.due = true;
-	snprintf(r->replans.why, sizeof(r->replans.why), "%s", why);
+	p->due = true;
+	snprintf(p->why, sizeof(p->why), "%s", why);
 }
 
-void run_replan_want_now(struct runner *r, const char *why)
+void run_replan_want_now(struct run_replans *p, const char *why)
 {
-	run_replan_want(r, why);
-	r->replans.not_before_us = r->replans.idle_not_before_us = 0;
+	run_replan_want(p, why);
+	p->not_before_us = p->idle_not_before_us = 0;
 }
 
 /* How long a job still takes at its rate since the jobs or the clock of its GPU changed last.
@@ -110,55 +110,55 @@ static bool task_surprises(const struct run_task *t, double times)
 }
 
 /* Once in an attempt. The report has it when the whole time is known. */
-static void look_surprise(struct runner *r, struct run_task *t, int64_t takes_us)
+static void look_surprise(struct run_replans *p, struct run_task *t, int64_t takes_us)
 {
 	const double times = (double)takes_us / (double)task_planned_us(t);
 
 	if (t->surprised || !task_surprises(t, times))
 		return;
 	t->surprised = true;
-	t->replanned = replan_is_used(r) && something_moves(r);
-	run_act(r->learner.log, run_gpu_name(t->gpu), t->job->id, NULL,
+	t->replanned = replan_is_used(p) && something_moves(p);
+	run_act(p->learner->log, run_gpu_name(t->gpu), t->job->id, NULL,
 		"at its present rate it takes %.2f times its planned time", times);
 }
 
-static void note_surprise(struct runner *r, struct run_task *t)
+static void note_surprise(struct run_replans *p, struct run_task *t)
 {
 	const double times = (double)task_ran_us(t, t->ended_us) / (double)task_planned_us(t);
 
 	if (!task_surprises(t, times))
 		return;
-	t->replanned |= replan_is_used(r) && something_moves(r);
+	t->replanned |= replan_is_used(p) && something_moves(p);
 	run_learner_note(
-		&r->learner, run_gpu_name(t->gpu), t->job->id,
+		p->learner, run_gpu_name(t->gpu), t->job->id,
 		"takes %.2f times its planned time, which was thought to be off by %.2f at "
 		"most: %s",
 		times, task_error(t),
 		t->replanned ? "what waits is planned again" : "nothing waits that could move");
 }
 
-void run_replan_ended(struct runner *r, struct run_task *t)
+void run_replan_ended(struct run_replans *p, struct run_task *t)
 {
 	char why[RUN_WHY_MAX];
 	size_t unknown = 0;
 
-	for (size_t i = 0; i < r->tasks.n; i++)
-		unknown += r->tasks.v[i]->unknown && task_waits(r->tasks.v[i]);
+	for (size_t i = 0; i < p->tasks->n; i++)
+		unknown += p->tasks->v[i]->unknown && task_waits(p->tasks->v[i]);
 	if (t->verdict == HES_VERDICT_DONE)
-		note_surprise(r, t);
+		note_surprise(p, t);
 	if (!t->unknown && !unknown && !task_differs(t, t->ended_us))
 		return;
 	snprintf(why, sizeof(why), "job %s ended", t->job->id);
-	run_replan_want(r, why);
+	run_replan_want(p, why);
 }
 
-void run_replan_look(struct runner *r, int64_t now)
+void run_replan_look(struct run_replans *p, int64_t now)
 {
 	char why[RUN_WHY_MAX];
 
-	for (size_t i = 0; i < r->gpus.n; i++)
-		for (uint32_t k = 0; k < r->gpus.v[i].n_running; k++) {
-			struct run_task *t = r->gpus.v[i].running[k];
+	for (size_t i = 0; i < p->gpus->n; i++)
+		for (uint32_t k = 0; k < p->gpus->v[i].n_running; k++) {
+			struct run_task *t = p->gpus->v[i].running[k];
 			const int64_t end_us = task_end_of(t, now);
 			int64_t left_us;
 
@@ -166,22 +166,22 @@ void run_replan_look(struct runner *r, int64_t now)
 			if (task_part_done(t) >= 0 && !task_left_now_us(t, now, &left_us))
 				continue;
 			if (task_part_done(t) >= 0)
-				look_surprise(r, t, task_ran_us(t, now) + end_us - now);
+				look_surprise(p, t, task_ran_us(t, now) + end_us - now);
 			if (!task_differs(t, end_us))
 				continue;
 			t->expected_end_us = end_us;
 			snprintf(why, sizeof(why), "job %s differs from the plan", t->job->id);
-			run_replan_want(r, why);
+			run_replan_want(p, why);
 		}
 }
 
 /* Jobs that wait for a GPU that cannot be used; once for each such GPU. */
-static void look_for_lost(struct runner *r)
+static void look_for_lost(struct run_replans *p)
 {
 	char why[RUN_WHY_MAX];
 
-	for (size_t i = 0; i < r->gpus.n; i++) {
-		struct run_gpu *g = &r->gpus.v[i];
+	for (size_t i = 0; i < p->gpus->n; i++) {
+		struct run_gpu *g = &p->gpus->v[i];
 
 		if (run_gpu_is_usable(g) || g->emptied)
 			continue;
@@ -189,32 +189,31 @@ static void look_for_lost(struct runner *r)
 		for (size_t k = 0; k < g->queue.n; k++)
 			if (task_waits(g->queue.v[k].task)) {
 				snprintf(why, sizeof(why), "%s cannot be used", run_gpu_name(g));
-				run_replan_want(r, why);
-				r->replans.not_before_us = 0;
+				run_replan_want(p, why);
+				p->not_before_us = 0;
 				break;
 			}
 	}
 }
 
-static bool has_idle_gpu(const struct runner *r)
+static bool has_idle_gpu(const struct run_replans *p)
 {
-	for (size_t i = 0; i < r->gpus.n; i++)
-		if (run_gpu_is_usable(&r->gpus.v[i]) && !run_gpu_started(&r->gpus.v[i]))
+	for (size_t i = 0; i < p->gpus->n; i++)
+		if (run_gpu_is_usable(&p->gpus->v[i]) && !run_gpu_started(&p->gpus->v[i]))
 			return true;
 	return false;
 }
 
-int64_t run_replan_time(const struct runner *r)
+int64_t run_replan_time(const struct run_replans *p)
 {
-	if (!r->replans.due || r->replans.planning)
+	if (!p->due || p->planning)
 		return RUN_NEVER_US;
-	return has_idle_gpu(r) && !r->replans.failed ? r->replans.idle_not_before_us
-						     : r->replans.not_before_us;
+	return has_idle_gpu(p) && !p->failed ? p->idle_not_before_us : p->not_before_us;
 }
 
-bool run_replan_is_near(const struct runner *r)
+bool run_replan_is_near(const struct run_replans *p)
 {
-	return r->replans.planning || run_replan_time(r) <= run_now_us(r->log.clock);
+	return p->planning || run_replan_time(p) <= run_now_us(p->log->clock);
 }
 
 /* --- what there is --- */
@@ -235,7 +234,8 @@ static void snapshot_free(struct snapshot *s)
 	free(s->usable);
 }
 
-static void snapshot_running(struct runner *r, const struct run_gpu *g, struct snapshot *s)
+static void snapshot_running(const struct run_replans *p, const struct run_gpu *g,
+			     struct snapshot *s)
 {
 	for (uint32_t k = 0; k < run_gpu_started(g); k++) {
 		struct run_task *t = g->running[k];
@@ -246,7 +246,7 @@ static void snapshot_running(struct runner *r, const struct run_gpu *g, struct s
 
 		s->running[s->now.n_running++] = (struct hes_running){
 			.job = (uint32_t)t->index,
-			.gpu = (uint32_t)run_fleet_index(&r->gpus, g),
+			.gpu = (uint32_t)run_fleet_index(p->gpus, g),
 			.sm_pct = t->attempt.sm_pct,
 			.clock_mhz = hes_gpu_type_clock(g->planned->type, t->attempt.clock_mhz),
 			.start_us = now - task_ran_us(t, now),
@@ -258,33 +258,33 @@ static void snapshot_running(struct runner *r, const struct run_gpu *g, struct s
 	}
 }
 
-static int snapshot_make(struct runner *r, struct snapshot *s, struct hes_err *err)
+static int snapshot_make(struct run_replans *p, struct snapshot *s, struct hes_err *err)
 {
 	*s = (struct snapshot){
-		.jobs.v = calloc(r->tasks.n + 1, sizeof(*s->jobs.v)),
-		.waiting = calloc(r->tasks.n + 1, sizeof(*s->waiting)),
-		.running = calloc(r->gpus.n * HES_MAX_SHARING + 1, sizeof(*s->running)),
-		.usable = calloc(r->q->fleet->n + 1, sizeof(*s->usable)),
+		.jobs.v = calloc(p->tasks->n + 1, sizeof(*s->jobs.v)),
+		.waiting = calloc(p->tasks->n + 1, sizeof(*s->waiting)),
+		.running = calloc(p->gpus->n * HES_MAX_SHARING + 1, sizeof(*s->running)),
+		.usable = calloc(p->q->fleet->n + 1, sizeof(*s->usable)),
 	};
 	if (!s->jobs.v || !s->waiting || !s->running || !s->usable)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", r->tasks.n);
-	s->jobs.n = r->tasks.n;
-	s->now = (struct hes_run_now){ .now_us = run_now_us(r->log.clock),
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", p->tasks->n);
+	s->jobs.n = p->tasks->n;
+	s->now = (struct hes_run_now){ .now_us = run_now_us(p->log->clock),
 				       .jobs = &s->jobs,
 				       .waiting = s->waiting,
 				       .running = s->running,
 				       .usable = s->usable };
-	for (size_t i = 0; i < r->tasks.n; i++) {
-		r->tasks.v[i]->index = i;
-		s->jobs.v[i] = *r->tasks.v[i]->job;
-		if (task_waits(r->tasks.v[i]))
+	for (size_t i = 0; i < p->tasks->n; i++) {
+		p->tasks->v[i]->index = i;
+		s->jobs.v[i] = *p->tasks->v[i]->job;
+		if (task_waits(p->tasks->v[i]))
 			s->waiting[s->now.n_waiting++] = (uint32_t)i;
 	}
-	for (size_t i = 0; i < r->gpus.n; i++) {
-		const struct run_gpu *g = &r->gpus.v[i];
+	for (size_t i = 0; i < p->gpus->n; i++) {
+		const struct run_gpu *g = &p->gpus->v[i];
 
-		s->usable[run_fleet_index(&r->gpus, g)] = run_gpu_is_usable(g);
-		snapshot_running(r, g, s);
+		s->usable[run_fleet_index(p->gpus, g)] = run_gpu_is_usable(g);
+		snapshot_running(p, g, s);
 	}
 	return 0;
 }
@@ -326,42 +326,41 @@ static void planning_free(struct run_planning *g)
 }
 
 /* The plan is made: jobs go where it says. */
-static int planning_take(struct runner *r, struct run_planning *g, struct hes_err *err)
+static int planning_take(struct run_replans *p, struct run_planning *g, struct hes_err *err)
 {
-	const int64_t now = run_now_us(r->log.clock), took_us = now - g->s.now.now_us;
+	const int64_t now = run_now_us(p->log->clock), took_us = now - g->s.now.now_us;
 	int rc;
 
-	if (g->rc && !r->replans.failed)
-		run_tell(&r->log, "%s: %s",
-			 r->q->waiting_stay ? "new jobs run alone, behind those that wait"
+	if (g->rc && !p->failed)
+		run_tell(p->log, "%s: %s",
+			 p->q->waiting_stay ? "new jobs run alone, behind those that wait"
 					    : "the jobs that wait stay where they are",
 			 g->why.msg);
-	r->replans.failed = g->rc != 0;
-	r->replans.due |= r->replans.failed;
-	rc = r->replans.failed ? run_move_jobs(&r->places, err)
-			       : run_places_apply(&r->places, &g->plan, g->due_to, err);
-	r->replans.not_before_us =
-		now + (r->replans.failed
-			       ? PAUSE_FAILED_US
-			       : (int64_t)fmax(PAUSE_LEAST_US, (double)took_us * PAUSE_COSTS));
-	r->replans.idle_not_before_us = now + took_us * PAUSE_IDLE;
+	p->failed = g->rc != 0;
+	p->due |= p->failed;
+	rc = p->failed ? run_move_jobs(p->places, err)
+		       : run_places_apply(p->places, &g->plan, g->due_to, err);
+	p->not_before_us =
+		now + (p->failed ? PAUSE_FAILED_US
+				 : (int64_t)fmax(PAUSE_LEAST_US, (double)took_us * PAUSE_COSTS));
+	p->idle_not_before_us = now + took_us * PAUSE_IDLE;
 	return rc;
 }
 
 /* @return 0; 1 no thread could be made */
-static int planning_begin(struct runner *r, struct run_planning *g)
+static int planning_begin(struct run_replans *p, struct run_planning *g)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.ptr = &r->replans };
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = p };
 
 	g->fd = eventfd(0, EFD_CLOEXEC);
-	if (g->fd < 0 || epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, g->fd, &e) ||
+	if (g->fd < 0 || epoll_ctl(p->epoll, EPOLL_CTL_ADD, g->fd, &e) ||
 	    pthread_create(&g->thread, NULL, planning_run, g))
 		return 1;
-	r->replans.planning = g;
+	p->planning = g;
 	return 0;
 }
 
-static int planning_start(struct runner *r, struct hes_err *err)
+static int planning_start(struct run_replans *p, struct hes_err *err)
 {
 	struct run_planning *g = calloc(1, sizeof(*g));
 	int rc;
@@ -369,65 +368,64 @@ static int planning_start(struct runner *r, struct hes_err *err)
 	if (!g)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	g->fd = -1;
-	r->replans.due = false;
-	rc = snapshot_make(r, &g->s, err);
+	p->due = false;
+	rc = snapshot_make(p, &g->s, err);
 	if (rc || !g->s.now.n_waiting) {
 		planning_free(g);
 		return rc;
 	}
-	memcpy(g->due_to, r->replans.why, sizeof(g->due_to));
-	g->replan = r->q->replan;
-	g->ctx = r->q->replan_ctx;
+	memcpy(g->due_to, p->why, sizeof(g->due_to));
+	g->replan = p->q->replan;
+	g->ctx = p->q->replan_ctx;
 	/* What runs goes on meanwhile; where nothing runs, jobs wait for the plan. */
-	if (r->tasks.running && !planning_begin(r, g))
+	if (p->tasks->running && !planning_begin(p, g))
 		return 0;
 	planning_run(g);
-	rc = planning_take(r, g, err);
+	rc = planning_take(p, g, err);
 	planning_free(g);
 	return rc;
 }
 
-static struct run_planning *planning_end(struct runner *r)
+static struct run_planning *planning_end(struct run_replans *p)
 {
-	struct run_planning *g = r->replans.planning;
+	struct run_planning *g = p->planning;
 
 	if (g)
 		pthread_join(g->thread, NULL);
-	r->replans.planning = NULL;
+	p->planning = NULL;
 	return g;
 }
 
-void run_replan_made(struct runner *r)
+void run_replan_made(struct run_replans *p)
 {
-	r->replans.made = true;
+	p->made = true;
 }
 
-void run_replan_stop(struct runner *r)
+void run_replan_stop(struct run_replans *p)
 {
-	planning_free(planning_end(r));
+	planning_free(planning_end(p));
 }
 
-int run_replan(struct runner *r, struct hes_err *err)
+int run_replan(struct run_replans *p, struct hes_err *err)
 {
 	struct run_planning *g;
 	int rc = 0;
 
-	if (!replan_is_used(r) || r->q->waiting_stay)
-		rc = run_move_jobs(&r->places, err);
+	if (!replan_is_used(p) || p->q->waiting_stay)
+		rc = run_move_jobs(p->places, err);
 	else
-		look_for_lost(r);
-	if (rc || !replan_is_used(r))
+		look_for_lost(p);
+	if (rc || !replan_is_used(p))
 		return rc;
-	if (r->replans.made) {
-		r->replans.made = false;
-		g = planning_end(r);
-		rc = planning_take(r, g, err);
+	if (p->made) {
+		p->made = false;
+		g = planning_end(p);
+		rc = planning_take(p, g, err);
 		planning_free(g);
 	}
-	if (rc || r->replans.planning || !r->replans.due ||
-	    run_now_us(r->log.clock) < run_replan_time(r))
+	if (rc || p->planning || !p->due || run_now_us(p->log->clock) < run_replan_time(p))
 		return rc;
-	return planning_start(r, err);
+	return planning_start(p, err);
 }
 
 /* --- jobs that are added --- */
@@ -474,38 +472,37 @@ static int take_one(const struct run_places *ps, struct hes_run_added *row, stru
 	return 0;
 }
 
-int run_take_added(struct runner *r, struct hes_err *err)
+int run_take_added(struct run_replans *p, struct hes_err *err)
 {
 	struct hes_run_added *v = NULL;
 	size_t n = 0;
-	int rc = hes_journal_added(r->log.journal, r->log.run->id, r->replans.last_added, &v, &n,
-				   err);
+	int rc = hes_journal_added(p->log->journal, p->log->run->id, p->last_added, &v, &n, err);
 
-	if (!rc && n && !r->q->takes_added) {
-		run_tell(&r->log,
+	if (!rc && n && !p->q->takes_added) {
+		run_tell(p->log,
 			 "%zu added job%s left out: other users can change the store, its folder, "
 			 "or a folder above it",
 			 n, n == 1 ? " is" : "s are");
-		r->replans.last_added = v[n - 1].id;
+		p->last_added = v[n - 1].id;
 		hes_run_added_free(v, n);
 		return 0;
 	}
 	if (!rc && n)
-		rc = run_tasks_grow(&r->tasks, n, err);
+		rc = run_tasks_grow(p->tasks, n, err);
 	for (size_t i = 0; i < n && !rc; i++) {
-		rc = take_one(&r->places, &v[i], err);
-		r->replans.last_added = rc ? r->replans.last_added : v[i].id;
-		r->replans.added_unconfirmed |= !rc;
+		rc = take_one(p->places, &v[i], err);
+		p->last_added = rc ? p->last_added : v[i].id;
+		p->added_unconfirmed |= !rc;
 	}
 	hes_run_added_free(v, n);
-	if (rc || !r->replans.added_unconfirmed)
+	if (rc || !p->added_unconfirmed)
 		return rc;
 	if (n)
-		run_tell(&r->log, "%zu job%s added: there are %zu now", n,
-			 n == 1 ? " was" : "s were", r->tasks.n);
+		run_tell(p->log, "%zu job%s added: there are %zu now", n,
+			 n == 1 ? " was" : "s were", p->tasks->n);
 	if (n)
-		run_replan_want_now(r, "jobs were added");
-	rc = hes_journal_added_taken(r->log.journal, r->log.run->id, r->replans.last_added, err);
-	r->replans.added_unconfirmed = rc != 0;
+		run_replan_want_now(p, "jobs were added");
+	rc = hes_journal_added_taken(p->log->journal, p->log->run->id, p->last_added, err);
+	p->added_unconfirmed = rc != 0;
 	return rc;
 }

@@ -182,7 +182,7 @@ static void ended_settle(struct runner *r)
 		run_observe_free(t->observed);
 		t->observed = NULL;
 		if (t->over)
-			run_replan_ended(r, t);
+			run_replan_ended(&r->replans, t);
 	}
 	run_tasks_close_ranks(&r->tasks);
 }
@@ -204,11 +204,11 @@ void run_finish(struct runner *r)
 
 	for (size_t i = 0; i < r->gpus.n; i++)
 		if (r->gpus.v[i].failure.open)
-			run_judge_gpu(r, &r->gpus.v[i]);
+			run_judge_gpu(&r->judge, &r->gpus.v[i]);
 	for (size_t i = 0; i < r->tasks.n_ended; i++) {
 		if (task_state(r->tasks.ended[i]) != TASK_JUDGED)
 			continue;
-		run_decide(r, r->tasks.ended[i]);
+		run_decide(&r->judge, r->tasks.ended[i]);
 		run_learn_clock_over(&r->learner, r->tasks.ended[i]);
 		judged++;
 	}

@@ -1,11 +1,11 @@
 /*
  * resume.c - what the journal and the status files say of each job of a run that goes on, or that
- * will not; see run_state.h and heshare/run.h.
+ * will not; see resume.h and heshare/run.h.
  *
  * An attempt that is open in the journal has ended: its status file says how. Without a status the
  * job is tried again and not charged.
  */
-#include "run/run_state.h"
+#include "run/resume.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -51,11 +51,11 @@ static struct run_task *index_find(const struct index *x, const char *id)
 
 /* Jobs that are done stay done; those that were given up, or ended early and are not accepted, are
  * tried again. */
-static int take_results(struct runner *r, const struct index *ix, struct hes_err *err)
+static int take_results(const struct run_resume *x, const struct index *ix, struct hes_err *err)
 {
 	struct hes_run_job *v = NULL;
 	size_t n = 0;
-	int rc = hes_journal_jobs(r->log.journal, r->log.run->id, &v, &n, err);
+	int rc = hes_journal_jobs(x->log->journal, x->log->run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct run_task *t = index_find(ix, v[i].job);
@@ -64,13 +64,13 @@ static int take_results(struct runner *r, const struct index *ix, struct hes_err
 			rc = hes_fail(err, -EINVAL,
 				      "run %" PRId64
 				      " has a job %s, which is not in the plan for this machine",
-				      r->log.run->id, v[i].job);
+				      x->log->run->id, v[i].job);
 		else if (v[i].state == HES_RUN_JOB_DONE)
-			task_restore(&r->tasks, t, true);
-		else if (v[i].state == HES_RUN_JOB_EARLY && r->q->early_ok)
-			task_restore(&r->tasks, t, false);
+			task_restore(x->tasks, t, true);
+		else if (v[i].state == HES_RUN_JOB_EARLY && x->early_ok)
+			task_restore(x->tasks, t, false);
 		else if (v[i].state == HES_RUN_JOB_EARLY)
-			run_tell(&r->log,
+			run_tell(x->log,
 				 "job %s ended early before (%s); it runs again, and --early-ok "
 				 "would accept it instead",
 				 t->job->id, v[i].seen);
@@ -78,7 +78,7 @@ static int take_results(struct runner *r, const struct index *ix, struct hes_err
 			t->record.planned_mj = v[i].planned_mj;
 		/* It had moved. */
 		if (!rc && task_waits(t) && strcmp(v[i].gpu, run_gpu_name(t->gpu)) != 0)
-			rc = run_note_place(&r->log, t, err);
+			rc = run_note_place(x->log, t, err);
 	}
 	free(v);
 	return rc;
@@ -118,7 +118,7 @@ static int end_note(const struct run_log *log, const struct hes_attempt *a, stru
 
 /* What the files of an attempt say of its end. Lines of earlier attempts are in the same log, so
  * progress counts in the first alone. */
-static enum hes_verdict judge_from_files(struct runner *r, const struct hes_attempt *a,
+static enum hes_verdict judge_from_files(const struct run_resume *x, const struct hes_attempt *a,
 					 struct run_task *t, int64_t end_us)
 {
 	char output[RUN_FILE_NAME_MAX];
@@ -127,32 +127,32 @@ static enum hes_verdict judge_from_files(struct runner *r, const struct hes_atte
 	run_output_name(a->job, output);
 	t->progress = (struct hes_progress){ .fd = -1 };
 	if (a->number == 1 &&
-	    !hes_progress_open(&t->progress, r->log.folder, output, 0, t->job->progress, NULL))
+	    !hes_progress_open(&t->progress, x->log->folder, output, 0, t->job->progress, NULL))
 		hes_progress_read(&t->progress);
 	t->attempt = *a;
 	t->ended_us = end_us;
-	run_name_outside(r->gpus.devices, &r->log, t);
-	verdict = run_judge_work_of(r, t);
+	run_name_outside(x->gpus->devices, x->log, t);
+	verdict = run_judge_work_of(x->judge, t);
 	hes_progress_close(&t->progress);
 	return verdict;
 }
 
-static int close_attempt(struct runner *r, const struct hes_attempt *a, struct run_task *t,
-			 struct hes_err *err)
+static int close_attempt(const struct run_resume *x, const struct hes_attempt *a,
+			 struct run_task *t, struct hes_err *err)
 {
 	struct run_status status = { .code = -1 };
-	struct hes_run_job j = end_read(&r->log, a, &status);
+	struct hes_run_job j = end_read(x->log, a, &status);
 	const enum hes_verdict verdict =
-		status.code ? HES_VERDICT_LOST : judge_from_files(r, a, t, j.end_us);
-	int rc = end_note(&r->log, a, &j, status.code, verdict, t->seen, err);
+		status.code ? HES_VERDICT_LOST : judge_from_files(x, a, t, j.end_us);
+	int rc = end_note(x->log, a, &j, status.code, verdict, t->seen, err);
 
 	if (rc || status.code)
 		return rc;
 	if (verdict == HES_VERDICT_EARLY)
-		run_tell(&r->log,
+		run_tell(x->log,
 			 "job %s had ended early when the runner died: %s; it is not tried again",
 			 a->job, t->seen);
-	task_restore(&r->tasks, t, verdict == HES_VERDICT_DONE);
+	task_restore(x->tasks, t, verdict == HES_VERDICT_DONE);
 	return 0;
 }
 
@@ -168,16 +168,16 @@ static bool process_is_stuck(const struct hes_undone *m, const struct hes_run_pr
 }
 
 /* Then the job is not started again, and its GPU may hang. */
-static bool attempt_still_runs(struct runner *r, const struct hes_undone *repaired,
-			       const struct hes_attempt *a, struct run_task *t)
+static bool attempt_still_runs(const struct run_resume *x, const struct hes_attempt *a,
+			       struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 
-	if (!a->process.pid || strcmp(a->process.boot, r->log.run->runner.boot) != 0 ||
-	    !process_is_stuck(repaired, &a->process))
+	if (!a->process.pid || strcmp(a->process.boot, x->boot) != 0 ||
+	    !process_is_stuck(x->repaired, &a->process))
 		return false;
 	g->stuck++;
-	run_tell(&r->log,
+	run_tell(x->log,
 		 "job %s: its processes of the run before are killed and do not end: they wait in "
 		 "the driver; nothing starts on %s",
 		 t->job->id, run_gpu_name(g));
@@ -191,12 +191,11 @@ static bool next_is_alone(const struct hes_attempt *a)
 	return a->seen[0] && a->verdict != HES_VERDICT_EARLY;
 }
 
-static int take_attempts(struct runner *r, const struct hes_undone *repaired,
-			 const struct index *ix, struct hes_err *err)
+static int take_attempts(const struct run_resume *x, const struct index *ix, struct hes_err *err)
 {
 	struct hes_attempt *v = NULL;
-	size_t n = 0, done = r->tasks.done;
-	int rc = hes_journal_attempts(r->log.journal, r->log.run->id, &v, &n, err);
+	size_t n = 0, done = x->tasks->done;
+	int rc = hes_journal_attempts(x->log->journal, x->log->run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct run_task *t = index_find(ix, v[i].job);
@@ -206,90 +205,84 @@ static int take_attempts(struct runner *r, const struct hes_undone *repaired,
 		t->record.attempts =
 			v[i].number > t->record.attempts ? v[i].number : t->record.attempts;
 		t->place->alone |= next_is_alone(&v[i]);
-		if (!t->began && strcmp(v[i].process.boot, r->log.run->runner.boot) == 0)
+		if (!t->began && strcmp(v[i].process.boot, x->boot) == 0)
 			t->began = (uint64_t)v[i].process.start;
-		if (v[i].verdict == HES_VERDICT_OPEN && !attempt_still_runs(r, repaired, &v[i], t))
-			rc = close_attempt(r, &v[i], t, err);
+		if (v[i].verdict == HES_VERDICT_OPEN && !attempt_still_runs(x, &v[i], t))
+			rc = close_attempt(x, &v[i], t, err);
 	}
 	free(v);
-	if (!rc && r->tasks.done > done)
-		run_tell(&r->log, "done when the runner died, not run again: %zu job%s",
-			 r->tasks.done - done, hes_s(r->tasks.done - done));
+	if (!rc && x->tasks->done > done)
+		run_tell(x->log, "done when the runner died, not run again: %zu job%s",
+			 x->tasks->done - done, hes_s(x->tasks->done - done));
 	return rc;
 }
 
-static int take_gpus(struct runner *r, struct hes_err *err)
+static int take_gpus(const struct run_resume *x, struct hes_err *err)
 {
 	struct hes_run_gpu *v = NULL;
 	size_t n = 0;
-	int rc = hes_journal_gpus(r->log.journal, r->log.run->id, &v, &n, err);
+	int rc = hes_journal_gpus(x->log->journal, x->log->run->id, &v, &n, err);
 
-	if (!rc && n != r->gpus.n)
+	if (!rc && n != x->gpus->n)
 		rc = hes_fail(err, -EINVAL,
 			      "run %" PRId64 " is on %zu GPU%s, the plan for this machine on %zu",
-			      r->log.run->id, n, hes_s(n), r->gpus.n);
+			      x->log->run->id, n, hes_s(n), x->gpus->n);
 	for (size_t i = 0; !rc && i < n; i++) {
-		if (strcmp(v[i].gpu, r->gpus.v[i].row.gpu) != 0)
+		if (strcmp(v[i].gpu, x->gpus->v[i].row.gpu) != 0)
 			rc = hes_fail(err, -EINVAL,
 				      "run %" PRId64 " is on GPU %s where the plan has %s",
-				      r->log.run->id, v[i].gpu, r->gpus.v[i].row.gpu);
-		r->gpus.v[i].before = v[i];
-		if (!rc && strcmp(v[i].uuid, r->gpus.v[i].row.uuid) != 0)
-			rc = hes_journal_replan(r->log.journal, r->log.run->id, &r->gpus.v[i].row,
-						1, NULL, 0, err);
+				      x->log->run->id, v[i].gpu, x->gpus->v[i].row.gpu);
+		x->gpus->v[i].before = v[i];
+		if (!rc && strcmp(v[i].uuid, x->gpus->v[i].row.uuid) != 0)
+			rc = hes_journal_replan(x->log->journal, x->log->run->id,
+						&x->gpus->v[i].row, 1, NULL, 0, err);
 	}
 	free(v);
 	return rc;
 }
 
-static int take_sessions(struct runner *r, struct hes_err *err)
+static int take_sessions(struct run_resume *x, struct hes_err *err)
 {
 	struct hes_run_meter *v = NULL;
 	size_t n = 0;
-	int rc = hes_journal_meters(r->log.journal, r->log.run->id, &v, &n, err);
+	int rc = hes_journal_meters(x->log->journal, x->log->run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++)
-		r->meter.session =
-			v[i].session >= r->meter.session ? v[i].session + 1 : r->meter.session;
+		x->session = v[i].session >= x->session ? v[i].session + 1 : x->session;
 	free(v);
 	return rc;
 }
 
-int run_take_over(struct runner *r, const struct hes_undone *repaired, struct hes_err *err)
+int run_take_over(struct run_resume *x, struct hes_err *err)
 {
 	struct index ix = { 0 };
-	int rc;
+	int rc = make_index(x->tasks, &ix, err);
 
-	run_clock_load(&r->clock, &r->folder, r->log.run->runner.boot);
-	rc = run_take_added(r, err);
 	if (!rc)
-		rc = make_index(&r->tasks, &ix, err);
+		rc = take_gpus(x, err);
 	if (!rc)
-		rc = take_gpus(r, err);
+		rc = take_sessions(x, err);
 	if (!rc)
-		rc = take_sessions(r, err);
-	if (!rc)
-		rc = hes_journal_begin(r->log.journal, err);
+		rc = hes_journal_begin(x->log->journal, err);
 	if (!rc) {
-		rc = take_results(r, &ix, err);
+		rc = take_results(x, &ix, err);
 		if (!rc)
-			rc = take_attempts(r, repaired, &ix, err);
-		rc = hes_journal_end(r->log.journal, rc, err);
+			rc = take_attempts(x, &ix, err);
+		rc = hes_journal_end(x->log->journal, rc, err);
 	}
 	hes_hash_map_finish(&ix.ids);
 	if (!rc)
-		run_tell(&r->log, "run %" PRId64 " is resumed: done are %zu of %zu job%s",
-			 r->log.run->id, r->tasks.done, r->tasks.n, hes_s(r->tasks.n));
-	run_replan_want(r, "the run is resumed");
+		run_tell(x->log, "run %" PRId64 " is resumed: done are %zu of %zu job%s",
+			 x->log->run->id, x->tasks->done, x->tasks->n, hes_s(x->tasks->n));
 	return rc;
 }
 
-int run_resume_clock(struct runner *r, struct hes_err *err)
+int run_resume_clock(const struct run_log *log, struct run_clock *clock, struct hes_err *err)
 {
 	struct hes_attempt *v = NULL;
 	int64_t last = 0;
 	size_t n = 0;
-	int rc = hes_journal_attempts(r->log.journal, r->log.run->id, &v, &n, err);
+	int rc = hes_journal_attempts(log->journal, log->run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		last = v[i].started_us > last ? v[i].started_us : last;
@@ -297,8 +290,8 @@ int run_resume_clock(struct runner *r, struct hes_err *err)
 			last = v[i].ended_us;
 	}
 	free(v);
-	if (!rc && run_clock_resume(&r->clock, r->log.run, last))
-		run_tell(&r->log,
+	if (!rc && run_clock_resume(clock, log->run, last))
+		run_tell(log,
 			 "the clock of this machine was set back while the run was interrupted; "
 			 "the run goes on at %.1f s",
 			 (double)last * 1e-6);

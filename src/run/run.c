@@ -16,6 +16,7 @@
 #include "base/signals.h"
 #include "run/gpu_memory.h"
 #include "run/live.h"
+#include "run/resume.h"
 #include "run/run_state.h"
 
 /* --- made --- */
@@ -48,6 +49,13 @@ static void runner_wire(struct runner *r)
 	r->settings.log = &r->log;
 	r->settings.meter = &r->meter;
 	r->places = (struct run_places){ r->q, &r->log, &r->tasks, &r->gpus, &r->cap };
+	r->replans = (struct run_replans){ .q = r->q,
+					   .log = &r->log,
+					   .tasks = &r->tasks,
+					   .gpus = &r->gpus,
+					   .places = &r->places,
+					   .learner = &r->learner,
+					   .epoll = r->events.epoll };
 	r->samples.log = &r->log;
 	r->samples.gpus = &r->gpus;
 	r->samples.meter = &r->meter;
@@ -56,6 +64,7 @@ static void runner_wire(struct runner *r)
 	r->learner = (struct run_learner){
 		.q = r->q, .log = &r->log, .gpus = &r->gpus, .meter = &r->meter
 	};
+	r->judge = (struct run_judge){ r->q, &r->log, &r->stop, &r->tasks, &r->settings };
 }
 
 /* --- begun --- */
@@ -177,6 +186,29 @@ static void tell_absent_gpus(const struct runner *r)
 				 run_gpu_name(&r->gpus.v[i]), r->gpus.v[i].info.uuid);
 }
 
+static int runner_resume(struct runner *r, const struct hes_undone *repaired, struct hes_err *err)
+{
+	struct run_resume x = {
+		.log = &r->log,
+		.tasks = &r->tasks,
+		.gpus = &r->gpus,
+		.judge = &r->judge,
+		.repaired = repaired,
+		.boot = r->log.run->runner.boot,
+		.early_ok = r->q->early_ok,
+		.session = r->meter.session,
+	};
+	int rc;
+
+	run_clock_load(&r->clock, &r->folder, r->log.run->runner.boot);
+	rc = run_take_added(&r->replans, err);
+	if (!rc)
+		rc = run_take_over(&x, err);
+	r->meter.session = x.session;
+	run_replan_want(&r->replans, "the run is resumed");
+	return rc;
+}
+
 /* A run has its plan once it is in the journal, and until then an earlier run has its own. */
 static int keep_plan(const struct hes_run_request *q, struct hes_err *err)
 {
@@ -209,7 +241,7 @@ static int runner_begin(struct runner *r, struct hes_err *err)
 	if (!rc && !resumed)
 		rc = keep_plan(r->q, err);
 	if (!rc && resumed)
-		rc = run_take_over(r, &repaired, err);
+		rc = runner_resume(r, &repaired, err);
 	tell_absent_gpus(r);
 	if (rc)
 		return rc;
@@ -223,7 +255,7 @@ static int runner_begin(struct runner *r, struct hes_err *err)
 	r->cap.earlier_peak_mw = r->log.run->peak_mw;
 	run_learner_begin(&r->learner);
 	if (!rc && resumed)
-		rc = run_resume_clock(r, err);
+		rc = run_resume_clock(&r->log, &r->clock, err);
 	r->clock.mono_s = hes_monotonic_s();
 	return rc;
 }
@@ -314,7 +346,7 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 		rc = runner_begin(&r, err);
 	if (!rc)
 		rc = run_loop(&r, err);
-	run_replan_stop(&r);
+	run_replan_stop(&r.replans);
 	runner_drop_children(&r);
 	if (!rc)
 		rc = runner_end(&r, &report, err);

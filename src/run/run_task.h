@@ -171,8 +171,8 @@ struct run_task {
 	struct run_job_clock clock;
 	struct run_floor floor;
 	struct run_observed *observed; /* solo_point.c: alone on its GPU; NULL: nothing was seen */
-	size_t outside;     /* contexts that may do its work, seen at its end (gpu_memory.c) */
-	bool waits_outside; /* it had to wait for such; reported */
+	size_t outside;     /* contexts that may do its work, seen at its end (outside.c) */
+	bool waits_outside; /* it had to wait for outside.c; reported */
 	bool waited_power;  /* it had to wait for the power cap; reported */
 
 	/* All attempts. */

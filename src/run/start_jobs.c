@@ -231,7 +231,7 @@ static size_t fork_jobs(struct runner *r, struct run_gpu *g, bool plan_near, str
 			break;
 		}
 		if (rc)
-			run_judge_not_started(r, t, false, &err);
+			run_judge_not_started(&r->judge, t, false, &err);
 		else if (task_go(&r->tasks, t, TASK_FORKED))
 			list[n++] = t;
 	}
@@ -295,7 +295,7 @@ static void task_let_go(struct runner *r, struct run_task *t)
 	int rc = hes_guard_go(r->settings.guard, &t->child, &err);
 
 	if (rc) {
-		run_judge_not_started(r, t, start_was_killed(t, rc), &err);
+		run_judge_not_started(&r->judge, t, start_was_killed(t, rc), &err);
 		return;
 	}
 	task_go(&r->tasks, t, TASK_RUNNING);
