@@ -1,7 +1,7 @@
 /*
- * children.c - the processes of jobs while they run; see run_state.h.
+ * children.c - the processes of jobs while they run; see children.h.
  */
-#include "run/run_state.h"
+#include "run/children.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,53 +20,53 @@
 #define UNMATCHED_US  300000000 /* after which a pattern is reported that matched no line */
 #define STUCK_US      10000000  /* from a kill until a job counts as stuck */
 
-int run_watch(struct runner *r, struct run_task *t)
+int run_watch(const struct run_children *c, struct run_task *t)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = t };
 
-	return epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, t->child.pidfd, &e) ? -errno : 0;
+	return epoll_ctl(c->epoll, EPOLL_CTL_ADD, t->child.pidfd, &e) ? -errno : 0;
 }
 
 /* Killed processes end within milliseconds, or wait in the driver for an unknown time. */
-static void child_look_again(struct runner *r, struct run_task *t)
+static void child_look_again(struct run_children *c, struct run_task *t)
 {
-	int64_t now = run_now_us(r->log.clock);
+	int64_t now = run_now_us(c->log->clock);
 
 	t->kill_us = now + (task_state(t) == TASK_STUCK ? STUCK_LOOK_US : KILL_LOOK_US);
 	if (t->stuck_us == RUN_NEVER_US)
 		t->stuck_us = now + STUCK_US;
 }
 
-void run_set_aside(struct runner *r, struct run_task *t)
+void run_set_aside(const struct run_children *c, struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 
 	t->stuck_us = RUN_NEVER_US;
-	if (!task_go(&r->tasks, t, TASK_STUCK))
+	if (!task_go(c->tasks, t, TASK_STUCK))
 		return;
 	g->stuck++;
-	run_tell(&r->log,
+	run_tell(c->log,
 		 "job %s: its processes are killed and do not end: they wait in the driver; "
 		 "nothing starts on %s until they have",
 		 t->job->id, run_gpu_name(g));
 }
 
-static void end_setting_aside(struct runner *r, struct run_task *t)
+static void end_setting_aside(const struct run_children *c, struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 
 	g->stuck--;
-	run_tell(&r->log, "job %s has ended after all%s%s", t->job->id,
+	run_tell(c->log, "job %s has ended after all%s%s", t->job->id,
 		 g->stuck ? "" : "; jobs start again on ", g->stuck ? "" : run_gpu_name(g));
 }
 
-static void tell_timeout(struct runner *r, const struct run_task *t)
+static void tell_timeout(const struct run_children *c, const struct run_task *t)
 {
 	char hint[HES_PROGRESS_HINT_MAX];
 
 	hes_progress_hint(t->job->progress, t->progress.bytes,
 			  t->progress.used ? t->progress.line : t->progress.last_line, hint);
-	run_tell(&r->log,
+	run_tell(c->log,
 		 "job %s: not done after %.0f s, where %.0f s were planned; it is ended%s%s",
 		 t->job->id, (double)t->limit_us * 1e-6,
 		 (double)(t->planned_end_us - t->planned_start_us) * 1e-6,
@@ -75,67 +75,67 @@ static void tell_timeout(struct runner *r, const struct run_task *t)
 }
 
 /* Once for each pattern. */
-static void tell_unmatched(struct runner *r, const struct run_task *t)
+static void tell_unmatched(struct run_children *c, const struct run_task *t)
 {
 	const char *pattern = t->job->progress;
 	char hint[HES_PROGRESS_HINT_MAX];
 
 	if (!pattern || t->progress.fd < 0 || t->progress.known ||
-	    (r->unmatched && strcmp(r->unmatched, pattern) == 0))
+	    (c->unmatched && strcmp(c->unmatched, pattern) == 0))
 		return;
-	r->unmatched = pattern;
+	c->unmatched = pattern;
 	hes_progress_hint(pattern, t->progress.bytes,
 			  t->progress.used ? t->progress.line : t->progress.last_line, hint);
-	run_tell(&r->log, "job %s: its progress is not seen: %s", t->job->id, hint);
+	run_tell(c->log, "job %s: its progress is not seen: %s", t->job->id, hint);
 }
 
-void run_end(struct runner *r, struct run_task *t, enum run_ending why)
+void run_end(struct run_children *c, struct run_task *t, enum run_ending why)
 {
 	struct run_gpu *g = t->gpu;
 	bool again = t->ending != ENDING_OWN;
 
 	if (!task_runs(t))
 		return;
-	run_release(&r->holder, t, "it is to end");
+	run_release(c->holder, t, "it is to end");
 	t->ending = again ? t->ending : why;
 	t->deadline_us = RUN_NEVER_US;
 	if (again) {
 		hes_child_kill(&t->child,
 			       g->mps.on && task_state(t) != TASK_STUCK ? &g->mps.daemon : NULL);
-		child_look_again(r, t);
+		child_look_again(c, t);
 		return;
 	}
 	if (why == ENDING_TIMEOUT)
-		tell_timeout(r, t);
+		tell_timeout(c, t);
 	/* What it does from now on is its end. */
-	if (r->q->open_ended) {
-		run_account(&r->meter, g);
-		run_segment_begin(&r->meter, g);
+	if (c->q->open_ended) {
+		run_account(c->meter, g);
+		run_segment_begin(c->meter, g);
 	}
 	hes_child_terminate(&t->child);
-	t->kill_us = run_now_us(r->log.clock) + r->q->grace_us;
+	t->kill_us = run_now_us(c->log->clock) + c->q->grace_us;
 }
 
 /* MPS itself keeps a job with a single process to its limit. */
-static void usage_look(struct runner *r, struct run_gpu *g)
+static void usage_look(struct run_children *c, struct run_gpu *g)
 {
-	const uint32_t exceed = run_usage_look(r->settings.devices, &r->log, g);
+	const uint32_t exceed = run_usage_look(c->settings->devices, c->log, g);
 
 	for (uint32_t i = 0; i < g->n_running; i++)
 		if (exceed >> i & 1)
-			run_end(r, g->running[i], ENDING_MEMORY);
+			run_end(c, g->running[i], ENDING_MEMORY);
 }
 
-void run_children_look(struct runner *r, struct run_gpu *g, int64_t now)
+void run_children_look(struct run_children *c, struct run_gpu *g, int64_t now)
 {
 	for (uint32_t k = 0; k < g->n_running; k++) {
-		run_look(&r->meter, g->running[k]);
+		run_look(c->meter, g->running[k]);
 		if (task_ran_us(g->running[k], now) > UNMATCHED_US)
-			tell_unmatched(r, g->running[k]);
+			tell_unmatched(c, g->running[k]);
 	}
-	run_segment_settle(&r->meter, g);
-	usage_look(r, g);
-	run_observe(&r->samples, g, now);
+	run_segment_settle(c->meter, g);
+	usage_look(c, g);
+	run_observe(c->samples, g, now);
 }
 
 /* --- reaped --- */
@@ -151,47 +151,47 @@ static void task_leave(struct run_gpu *g, const struct run_task *t)
 	hes_contexts_free(&g->contexts);
 }
 
-static void failure_open(struct runner *r, struct run_gpu *g)
+static void failure_open(struct run_children *c, struct run_gpu *g)
 {
-	usage_look(r, g);
+	usage_look(c, g);
 	/* Whether they live must be seen. */
-	run_release_all(&r->holder, g, "a co-runner failed");
+	run_release_all(c->holder, g, "a co-runner failed");
 	g->failure.open = true;
-	g->failure.from_us = run_now_us(r->log.clock);
+	g->failure.from_us = run_now_us(c->log->clock);
 	g->failure.until_us = g->failure.from_us + JUDGE_WAIT_US;
 	memcpy(g->failure.v, g->running, g->n_running * sizeof(g->failure.v[0]));
 	g->failure.n = g->n_running;
 }
 
-void run_note_end(struct runner *r, struct run_task *t)
+void run_note_end(const struct run_children *c, struct run_task *t)
 {
 	struct run_status end;
 	int64_t ended_us;
 
 	t->late_us = 0;
 	if (!task_runs(t) || t->ending == ENDING_LEFT ||
-	    run_status_read(r->log.folder, t->job->id, t->attempt.number, &end) || end.left)
+	    run_status_read(c->log->folder, t->job->id, t->attempt.number, &end) || end.left)
 		return;
-	ended_us = run_now_us(r->log.clock) - (hes_boottime_us() - end.boot_us);
-	if (ended_us >= t->attempt.started_us && ended_us < r->log.clock->woken_us)
-		t->late_us = r->log.clock->woken_us - ended_us;
+	ended_us = run_now_us(c->log->clock) - (hes_boottime_us() - end.boot_us);
+	if (ended_us >= t->attempt.started_us && ended_us < c->log->clock->woken_us)
+		t->late_us = c->log->clock->woken_us - ended_us;
 }
 
 /* This program was stopped, or had no time: the power and speed until now are not the job's. */
-static void judge_lateness(struct runner *r, const struct run_task *t)
+static void judge_lateness(struct run_children *c, const struct run_task *t)
 {
 	struct run_segment *s = &t->gpu->energy.now;
 
-	if (t->late_us > (r->log.clock->woken_us - s->start_us) / LATE_PART)
+	if (t->late_us > (c->log->clock->woken_us - s->start_us) / LATE_PART)
 		s->has_energy = false;
 	if (t->late_us > LATE_US)
-		run_tell(&r->log,
+		run_tell(c->log,
 			 "job %s ended %.0f s before this was seen, because heshare was stopped: "
 			 "its joules are estimated, and nothing is learnt from it",
 			 t->job->id, (double)t->late_us * 1e-6);
 }
 
-void run_reap(struct runner *r, struct run_task *t)
+void run_reap(struct run_children *c, struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 	struct hes_err err;
@@ -199,40 +199,40 @@ void run_reap(struct runner *r, struct run_task *t)
 
 	if (!task_runs(t))
 		return;
-	run_release(&r->holder, t, "its process has ended");
-	epoll_ctl(r->events.epoll, EPOLL_CTL_DEL, t->child.pidfd, NULL);
+	run_release(c->holder, t, "its process has ended");
+	epoll_ctl(c->epoll, EPOLL_CTL_DEL, t->child.pidfd, NULL);
 	/* Joules first: from now on its co-runners are charged. */
-	run_account(&r->meter, g);
-	run_look(&r->meter, t);
-	run_observe_end(&r->samples, t);
-	rc = hes_guard_reap(r->settings.guard, &t->child, &t->end, &err);
+	run_account(c->meter, g);
+	run_look(c->meter, t);
+	run_observe_end(c->samples, t);
+	rc = hes_guard_reap(c->settings->guard, &t->child, &t->end, &err);
 	/* An event of an earlier process, or it is killed and still there. */
-	if (rc == 0 && !run_watch(r, t))
+	if (rc == 0 && !run_watch(c, t))
 		return;
 	/* Its own descriptor stays readable; the processes that it left have none. */
 	if (rc == -EBUSY) {
 		t->ending = t->ending == ENDING_OWN ? ENDING_LEFT : t->ending;
-		child_look_again(r, t);
+		child_look_again(c, t);
 		return;
 	}
 	if (task_state(t) == TASK_STUCK)
-		end_setting_aside(r, t);
+		end_setting_aside(c, t);
 	if (rc < 0)
-		run_tell(&r->log, "job %s: %s", t->job->id, err.msg);
-	t->ended_us = r->log.clock->woken_us - t->late_us;
-	judge_lateness(r, t);
-	run_name_outside(r->settings.devices, &r->log, t);
-	task_end(&r->tasks, t);
-	if (!run_judge_alone(&r->judge, t) && !g->failure.open)
-		failure_open(r, g);
+		run_tell(c->log, "job %s: %s", t->job->id, err.msg);
+	t->ended_us = c->log->clock->woken_us - t->late_us;
+	judge_lateness(c, t);
+	run_name_outside(c->settings->devices, c->log, t);
+	task_end(c->tasks, t);
+	if (!run_judge_alone(c->judge, t) && !g->failure.open)
+		failure_open(c, g);
 	/* Not the one of an experiment: the job may be tried again. */
 	if (t->clock.on)
 		t->place->clock_mhz = t->clock.planned_mhz;
 	task_leave(g, t);
-	run_segment_begin(&r->meter, g);
+	run_segment_begin(c->meter, g);
 	t->record.iterations = t->progress.iterations;
 	if (t->end.code == 0)
-		tell_unmatched(r, t);
+		tell_unmatched(c, t);
 	hes_progress_close(&t->progress);
 	run_launches_close(t);
 }

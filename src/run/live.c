@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "run/live.h"
-#include "run/run_state.h"
 
 #define LIVE_FILE      "live.json"
 #define LIVE_NEW       ".live.json"
@@ -25,12 +24,11 @@
 
 /* --- written --- */
 
-int64_t run_left_us(const struct runner *r, int64_t now)
+int64_t run_left_us(const struct run_live_of *x, int64_t now)
 {
-	const struct run_tasks *ts = &r->tasks;
-	const double stretch = ts->planned_us > 0 && !(r->q->replan && !r->q->waiting_stay)
-				       ? ts->took_us / ts->planned_us
-				       : 1;
+	const struct run_tasks *ts = x->tasks;
+	const double stretch =
+		ts->planned_us > 0 && !x->plans_again ? ts->took_us / ts->planned_us : 1;
 	int64_t last_us = 0, left_us;
 
 	for (size_t i = 0; i < ts->n; i++) {
@@ -46,28 +44,28 @@ int64_t run_left_us(const struct runner *r, int64_t now)
 }
 
 /* Joules up to now, with those since the account last looked. @return false: not known */
-static bool joules_so_far(const struct runner *r, const struct run_gpu *g, double *out)
+static bool joules_so_far(const struct run_live_of *x, const struct run_gpu *g, double *out)
 {
 	const struct hes_measured *last = &g->energy.last;
 	struct hes_measured now;
 
 	if (g->energy.missing || g->lost)
 		return false;
-	hes_window_look_at(r->meter.window, g->energy.metered, &now);
+	hes_window_look_at(x->meter->window, g->energy.metered, &now);
 	*out = (double)(g->before.busy_mj + g->before.idle_mj) * 1e-3 + g->energy.busy_j +
 	       g->energy.idle_j + now.energy_j - last->energy_j;
 	return true;
 }
 
-static void look_at_gpu(const struct runner *r, const struct run_gpu *g,
+static void look_at_gpu(const struct run_live_of *x, const struct run_gpu *g,
 			struct hes_run_live_gpu *out)
 {
 	struct hes_reading now = { 0 };
 
 	snprintf(out->gpu, sizeof(out->gpu), "%s", run_gpu_name(g));
-	out->has_energy = joules_so_far(r, g, &out->energy_j);
+	out->has_energy = joules_so_far(x, g, &out->energy_j);
 	if (!g->lost)
-		hes_device_read(r->gpus.devices, g->device, HES_HAS_POWER | HES_HAS_CLOCK, &now,
+		hes_device_read(x->gpus->devices, g->device, HES_HAS_POWER | HES_HAS_CLOCK, &now,
 				NULL);
 	out->has_power = now.has & HES_HAS_POWER;
 	out->power_w = now.power_mw * 1e-3;
@@ -83,23 +81,23 @@ static void look_at_job(const struct run_task *t, int64_t now, struct hes_run_li
 	out->left_us = t->unknown && out->done < 0 ? 0 : task_left_us(t, now);
 }
 
-void run_live_write(const struct runner *r, int64_t now)
+void run_live_write(const struct run_live_of *x, int64_t now)
 {
 	struct hes_run_live l = { .at_us = hes_wall_us(),
 				  .now_us = now,
-				  .left_us = run_left_us(r, now),
-				  .gpus = calloc(r->gpus.n + 1, sizeof(*l.gpus)),
-				  .jobs = calloc(r->tasks.n + 1, sizeof(*l.jobs)) };
+				  .left_us = run_left_us(x, now),
+				  .gpus = calloc(x->gpus->n + 1, sizeof(*l.gpus)),
+				  .jobs = calloc(x->tasks->n + 1, sizeof(*l.jobs)) };
 
-	for (; l.gpus && l.jobs && l.n_gpus < r->gpus.n; l.n_gpus++) {
-		const struct run_gpu *g = &r->gpus.v[l.n_gpus];
+	for (; l.gpus && l.jobs && l.n_gpus < x->gpus->n; l.n_gpus++) {
+		const struct run_gpu *g = &x->gpus->v[l.n_gpus];
 
-		look_at_gpu(r, g, &l.gpus[l.n_gpus]);
+		look_at_gpu(x, g, &l.gpus[l.n_gpus]);
 		for (uint32_t k = 0; k < run_gpu_started(g); k++)
 			look_at_job(g->running[k], now, &l.jobs[l.n_jobs++]);
 	}
 	if (l.gpus && l.jobs)
-		run_live_put(r->log.folder, r->log.run->id, &l);
+		run_live_put(x->log->folder, x->log->run->id, &l);
 	hes_run_live_free(&l);
 }
 

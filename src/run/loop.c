@@ -38,7 +38,7 @@ static void end_running(struct runner *r)
 		run_release_all(&r->holder, &r->gpus.v[i], "the run stops");
 	for (size_t i = 0; i < r->gpus.n; i++)
 		for (uint32_t k = 0; k < r->gpus.v[i].n_running; k++)
-			run_end(r, r->gpus.v[i].running[k], ENDING_STOP);
+			run_end(&r->children, r->gpus.v[i].running[k], ENDING_STOP);
 }
 
 static void stop_run(struct runner *r, const char *why)
@@ -142,7 +142,7 @@ static void tell_progress(const struct runner *r, int64_t now)
 		.early = r->tasks.early,
 		.running = r->tasks.running,
 		.now_us = now,
-		.left_us = run_left_us(r, now),
+		.left_us = run_left_us(&r->live, now),
 	};
 
 	if (r->q->listener.progress)
@@ -154,12 +154,12 @@ static void look_at_all(struct runner *r, int64_t now)
 	struct hes_err err;
 
 	for (size_t i = 0; i < r->gpus.n; i++)
-		run_children_look(r, &r->gpus.v[i], now);
+		run_children_look(&r->children, &r->gpus.v[i], now);
 	r->events.look_us = now + LOOK_US;
 	run_replan_look(&r->replans, now);
 	look_for_stop(r);
 	tell_progress(r, now);
-	run_live_write(r, now);
+	run_live_write(&r->live, now);
 	/* Both read profiles, to which a planner of all that waits may add. */
 	if (r->log.paused || (r->replans.planning && !r->q->waiting_stay))
 		return;
@@ -177,17 +177,17 @@ static void look_at_all(struct runner *r, int64_t now)
 static void pass_task(struct runner *r, struct run_task *t, int64_t now)
 {
 	if (now >= t->stuck_us)
-		run_set_aside(r, t);
+		run_set_aside(&r->children, t);
 	if (now >= run_observe_next_us(t)) {
 		run_look(&r->meter, t);
 		run_observe(&r->samples, t->gpu, now);
 	}
 	if (now >= t->deadline_us) {
-		run_end(r, t, r->q->for_us ? ENDING_OVER : ENDING_TIMEOUT);
+		run_end(&r->children, t, r->q->for_us ? ENDING_OVER : ENDING_TIMEOUT);
 	} else if (now >= t->kill_us) {
-		run_end(r, t, t->ending);
+		run_end(&r->children, t, t->ending);
 		/* If it could not be watched its end is no event. */
-		run_reap(r, t);
+		run_reap(&r->children, t);
 	}
 }
 
@@ -198,7 +198,7 @@ static void pass_times(struct runner *r)
 	if (now >= r->events.look_us)
 		look_at_all(r, now);
 	if (now >= r->meter.keep_us)
-		run_keep_joules(r, now);
+		run_keep_joules(&r->results, now);
 	if (now >= r->log.retry_us) {
 		r->log.retry_us = RUN_NEVER_US;
 		r->log.paused = false;
@@ -220,7 +220,7 @@ static void note_all_ends(struct runner *r)
 {
 	for (size_t i = 0; i < r->gpus.n; i++)
 		for (uint32_t k = 0; k < run_gpu_started(&r->gpus.v[i]); k++)
-			run_note_end(r, r->gpus.v[i].running[k]);
+			run_note_end(&r->children, r->gpus.v[i].running[k]);
 }
 
 static int wait_for_events(struct runner *r, struct hes_err *err)
@@ -241,7 +241,7 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 	for (int i = 0; i < n; i++)
 		if (events[i].data.ptr && events[i].data.ptr != r &&
 		    events[i].data.ptr != &r->replans)
-			run_note_end(r, events[i].data.ptr);
+			run_note_end(&r->children, events[i].data.ptr);
 	/* It was stopped: a job may have ended whose event comes next. */
 	if (woken_us > from_us + left_us + LOOK_US)
 		note_all_ends(r);
@@ -254,7 +254,7 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 		else if (events[i].data.ptr == r)
 			renew_guard(r);
 		else
-			run_reap(r, events[i].data.ptr);
+			run_reap(&r->children, events[i].data.ptr);
 	}
 	pass_times(r);
 	return 0;
@@ -302,10 +302,10 @@ int run_loop(struct runner *r, struct hes_err *err)
 	look_for_stop(r);
 	/* The end of a job may let others start; a start may fail at once. */
 	for (;;) {
-		run_finish(r);
+		run_finish(&r->results);
 		if (!r->stop.signals && !r->log.paused && run_replan(&r->replans, err))
 			run_pause(&r->log, err);
-		if (run_start(r, run_replan_is_near(&r->replans)))
+		if (run_start(&r->starter, run_replan_is_near(&r->replans)))
 			continue;
 		settle_gpus(r);
 		if (run_is_over(r)) {

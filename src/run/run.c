@@ -15,7 +15,6 @@
 #include "base/plural.h"
 #include "base/signals.h"
 #include "run/gpu_memory.h"
-#include "run/live.h"
 #include "run/resume.h"
 #include "run/run_state.h"
 
@@ -38,6 +37,7 @@ static struct runner runner_of(const struct hes_run_request *q, struct hes_journ
 		.meter = { .session = 1 },
 		.settings = { .devices = q->devices, .mps_folder = q->mps_folder },
 		.samples = { .store = q->store, .profiles = q->profiles },
+		.live = { .plans_again = q->replan && !q->waiting_stay },
 	};
 }
 
@@ -65,6 +65,30 @@ static void runner_wire(struct runner *r)
 		.q = r->q, .log = &r->log, .gpus = &r->gpus, .meter = &r->meter
 	};
 	r->judge = (struct run_judge){ r->q, &r->log, &r->stop, &r->tasks, &r->settings };
+	r->children = (struct run_children){ .q = r->q,
+					     .log = &r->log,
+					     .tasks = &r->tasks,
+					     .settings = &r->settings,
+					     .meter = &r->meter,
+					     .samples = &r->samples,
+					     .holder = &r->holder,
+					     .judge = &r->judge,
+					     .epoll = r->events.epoll };
+	r->starter = (struct run_starter){ .q = r->q,
+					   .log = &r->log,
+					   .clock = &r->clock,
+					   .stop = &r->stop,
+					   .tasks = &r->tasks,
+					   .gpus = &r->gpus,
+					   .cap = &r->cap,
+					   .children = &r->children,
+					   .learner = &r->learner };
+	r->results = (struct run_results){ &r->log,     &r->tasks, &r->gpus,    &r->meter,  &r->cap,
+					   &r->samples, &r->judge, &r->replans, &r->learner };
+	r->live.log = &r->log;
+	r->live.tasks = &r->tasks;
+	r->live.gpus = &r->gpus;
+	r->live.meter = &r->meter;
 }
 
 /* --- begun --- */
@@ -315,7 +339,7 @@ static int runner_end(struct runner *r, struct hes_run_report *out, struct hes_e
 		run_account(&r->meter, &r->gpus.v[i]);
 	if (run_learn(&r->samples, &why))
 		run_tell(&r->log, "samples of this run are not kept: %s", why.msg);
-	rc = run_keep_gpus(r, err);
+	rc = run_keep_gpus(&r->results, err);
 	if (rc)
 		return rc;
 	r->log.run->ended_us = hes_wall_us();

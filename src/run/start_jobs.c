@@ -1,11 +1,7 @@
 /*
- * start_jobs.c - start jobs in three steps; see run_state.h.
- *
- * Their processes are made and paused, then all starts go into the journal together, then the
- * processes are let go. A paused process runs nothing. If the journal cannot be written the paused
- * processes are dropped.
+ * start_jobs.c - start jobs in three steps; see start_jobs.h.
  */
-#include "run/run_state.h"
+#include "run/start_jobs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,49 +33,50 @@ static bool yields_to_others(const struct run_tasks *ts, const struct run_task *
 	return false;
 }
 
-static void task_set_environment(struct runner *r, const struct run_gpu *g,
+static void task_set_environment(const struct run_starter *s, const struct run_gpu *g,
 				 const struct run_task *t, const char *launches,
 				 struct run_environment *e)
 {
 	run_environment_set(
 		e, &(struct run_environment_of){ .job = t->job,
-						 .run = r->log.run->id,
+						 .run = s->log->run->id,
 						 .attempt = t->attempt.number,
 						 .gpu = run_gpu_name(g),
 						 .uuid = g->info.uuid,
 						 .sm_pct = t->attempt.sm_pct,
 						 .limit_mib = t->limit_mib,
-						 .yields = yields_to_others(&r->tasks, t),
+						 .yields = yields_to_others(s->tasks, t),
 						 .mps = behind_mps(g, t) ? &g->mps.daemon : NULL,
-						 .mps_folder = r->q->mps_folder,
+						 .mps_folder = s->q->mps_folder,
 						 .launches = launches,
-						 .preload = launches ? r->q->preload : NULL });
+						 .preload = launches ? s->q->preload : NULL });
 }
 
 /* Start the wrapper (wrap.c), which writes the status of the job to its standard input. */
-static int fork_wrapped(struct runner *r, struct run_task *t, struct hes_launch *l,
+static int fork_wrapped(struct run_starter *s, struct run_task *t, struct hes_launch *l,
 			struct hes_err *err)
 {
 	const char *argv[WRAP_MAX + 3] = { NULL };
 	size_t n = 0;
 
-	while (n < WRAP_MAX && r->q->wrap[n]) {
-		argv[n] = r->q->wrap[n];
+	while (n < WRAP_MAX && s->q->wrap[n]) {
+		argv[n] = s->q->wrap[n];
 		n++;
 	}
 	argv[n] = t->command;
 	argv[n + 1] = t->job->progress;
 	l->argv = argv;
-	return hes_guard_fork(r->settings.guard, l, &t->child, err);
+	return hes_guard_fork(s->children->settings->guard, l, &t->child, err);
 }
 
-static int fork_paused(struct runner *r, struct run_gpu *g, struct run_task *t, struct hes_err *err)
+static int fork_paused(struct run_starter *s, struct run_gpu *g, struct run_task *t,
+		       struct hes_err *err)
 {
 	struct run_environment e = { .v = { NULL } };
 	struct hes_launch l = { .variables = e.v,
 				.output_fd = -1,
-				.user = t->job->user[0] ? t->job->user : r->q->user,
-				.no_new_rights = !r->q->allow_setuid };
+				.user = t->job->user[0] ? t->job->user : s->q->user,
+				.no_new_rights = !s->q->allow_setuid };
 	char launches[PATH_MAX];
 	struct hes_owner owner;
 	int rc = hes_launch_owner(l.user, &owner, err), other = rc;
@@ -98,16 +95,16 @@ static int fork_paused(struct runner *r, struct run_gpu *g, struct run_task *t, 
 	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(g));
 	run_launches_close(t);
-	if (r->q->preload)
-		t->launches_fd = run_launches_make(r->log.folder, t->job->id, t->attempt.number,
+	if (s->q->preload)
+		t->launches_fd = run_launches_make(s->log->folder, t->job->id, t->attempt.number,
 						   other ? &owner : NULL, launches);
-	task_set_environment(r, g, t, t->launches_fd >= 0 ? launches : NULL, &e);
-	l.input_fd = run_status_reserve(r->log.folder, t->job->id, t->attempt.number, err);
+	task_set_environment(s, g, t, t->launches_fd >= 0 ? launches : NULL, &e);
+	l.input_fd = run_status_reserve(s->log->folder, t->job->id, t->attempt.number, err);
 	if (l.input_fd < 0)
 		return l.input_fd;
-	l.output_fd = run_output_open(r->log.folder, t->job->id, other ? &owner : NULL,
+	l.output_fd = run_output_open(s->log->folder, t->job->id, other ? &owner : NULL,
 				      &t->output_from, err);
-	rc = l.output_fd < 0 ? l.output_fd : fork_wrapped(r, t, &l, err);
+	rc = l.output_fd < 0 ? l.output_fd : fork_wrapped(s, t, &l, err);
 	if (l.output_fd >= 0)
 		close(l.output_fd);
 	close(l.input_fd);
@@ -128,37 +125,37 @@ static bool error_may_pass(int rc)
 }
 
 /* Whether a job waits for the power cap. */
-static bool waits_for_power(struct runner *r, struct run_task *t)
+static bool waits_for_power(struct run_starter *s, struct run_task *t)
 {
 	struct hes_meter_power now;
 	double with_w;
 
-	if (r->cap.cap_w <= 0)
+	if (s->cap->cap_w <= 0)
 		return false;
-	hes_meter_power(r->meter.meter, &now);
-	if (!run_cap_delays(&r->cap, r->gpus.v, r->gpus.n, t, now.now_w, &with_w))
+	hes_meter_power(s->children->meter->meter, &now);
+	if (!run_cap_delays(s->cap, s->gpus->v, s->gpus->n, t, now.now_w, &with_w))
 		return false;
-	if (!t->waited_power && with_w > r->cap.cap_w)
-		run_tell(&r->log,
+	if (!t->waited_power && with_w > s->cap->cap_w)
+		run_tell(s->log,
 			 "job %s waits for the power cap of %.0f W: with it the GPUs might draw "
 			 "%.0f W",
-			 t->job->id, r->cap.cap_w, with_w);
-	r->cap.delayed += !t->waited_power;
+			 t->job->id, s->cap->cap_w, with_w);
+	s->cap->delayed += !t->waited_power;
 	t->waited_power = true;
 	return true;
 }
 
 /* Whether a job would join others, and the run may say no. Jobs with deadlines start as planned. */
-static bool start_joins(struct runner *r, const struct run_gpu *g, size_t n,
+static bool start_joins(const struct run_starter *s, const struct run_gpu *g, size_t n,
 			const struct run_task *t)
 {
-	return g->n_running + n && r->learner.prefer && !r->q->waiting_stay && !t->place->alone &&
+	return g->n_running + n && s->learner->prefer && !s->q->waiting_stay && !t->place->alone &&
 	       !t->place->invited && !t->job->has_deadline;
 }
 
 /* Jobs that did worse together than in turns: this one waits, and has the whole GPU then.
  * @param list  what starts with it */
-static bool start_is_refused(struct runner *r, const struct run_gpu *g,
+static bool start_is_refused(struct run_starter *s, const struct run_gpu *g,
 			     struct run_task *const *list, size_t n, struct run_task *t)
 {
 	struct run_task *v[HES_MAX_SHARING];
@@ -172,10 +169,10 @@ static bool start_is_refused(struct runner *r, const struct run_gpu *g,
 		v[many++] = list[i];
 	for (uint32_t i = 0; i < many; i++)
 		keep |= v[i]->job->keep > 0;
-	if (keep || !run_learner_refuses(&r->learner, v, many))
+	if (keep || !run_learner_refuses(s->learner, v, many))
 		return false;
 	t->place->alone = true;
-	run_learner_note(&r->learner, run_gpu_name(g), t->job->id,
+	run_learner_note(s->learner, run_gpu_name(g), t->job->id,
 			 "runs alone: with job %s it would do worse than in turns, as was measured",
 			 v[1]->job->id);
 	return true;
@@ -195,50 +192,51 @@ static int64_t longest_left_us(const struct run_gpu *g, int64_t now)
 }
 
 /* Make the processes of the jobs that may start on a GPU. @return how many were added to @list */
-static size_t fork_jobs(struct runner *r, struct run_gpu *g, bool plan_near, struct run_task **list)
+static size_t fork_jobs(struct run_starter *s, struct run_gpu *g, bool plan_near,
+			struct run_task **list)
 {
 	struct hes_err err;
 	size_t n = 0;
 	long next;
 
-	g->queue.left_us = longest_left_us(g, run_now_us(r->log.clock));
+	g->queue.left_us = longest_left_us(g, run_now_us(s->log->clock));
 	while (run_gpu_started(g) + n < HES_MAX_SHARING &&
 	       (next = run_admit_next(&g->queue)) >= 0) {
 		struct run_task *t = g->queue.v[next].task;
-		const bool joins = start_joins(r, g, n, t);
+		const bool joins = start_joins(s, g, n, t);
 		int rc;
 
 		/* A planner of what waits may change the profiles that are read here. */
-		if ((plan_near && (t->unplaced || joins)) || waits_for_power(r, t) ||
-		    run_waits_for_outside(r->gpus.devices, &r->log, t))
+		if ((plan_near && (t->unplaced || joins)) || waits_for_power(s, t) ||
+		    run_waits_for_outside(s->gpus->devices, s->log, t))
 			break;
-		if (joins && start_is_refused(r, g, list, n, t))
+		if (joins && start_is_refused(s, g, list, n, t))
 			continue;
-		rc = fork_paused(r, g, t, &err);
+		rc = fork_paused(s, g, t, &err);
 		if (rc == -ESTALE) {
-			run_tell(&r->log, "nothing new starts: %s; --resume makes it again",
+			run_tell(s->log, "nothing new starts: %s; --resume makes it again",
 				 err.msg);
-			r->stop.signals += !r->stop.signals;
+			s->stop->signals += !s->stop->signals;
 			break;
 		}
 		if (rc && (error_may_pass(rc) || start_was_killed(t, rc))) {
-			if (!r->starts_reported)
-				run_tell(&r->log,
+			if (!s->reported)
+				run_tell(s->log,
 					 "jobs cannot be started now, and will be tried again: %s",
 					 err.msg);
-			r->starts_reported = true;
-			run_retry(&r->log, &err);
+			s->reported = true;
+			run_retry(s->log, &err);
 			break;
 		}
 		if (rc)
-			run_judge_not_started(&r->judge, t, false, &err);
-		else if (task_go(&r->tasks, t, TASK_FORKED))
+			run_judge_not_started(s->children->judge, t, false, &err);
+		else if (task_go(s->tasks, t, TASK_FORKED))
 			list[n++] = t;
 	}
 	return n;
 }
 
-static void drop_forked(struct runner *r, struct run_task *const *list, size_t n)
+static void drop_forked(struct run_starter *s, struct run_task *const *list, size_t n)
 {
 	struct hes_child_end end;
 
@@ -246,17 +244,18 @@ static void drop_forked(struct runner *r, struct run_task *const *list, size_t n
 		struct run_task *t = list[i];
 
 		hes_child_kill(&t->child, NULL);
-		while (t->child.id.pid && !hes_guard_reap(r->settings.guard, &t->child, &end, NULL))
+		while (t->child.id.pid &&
+		       !hes_guard_reap(s->children->settings->guard, &t->child, &end, NULL))
 			;
-		task_go(&r->tasks, t, TASK_WAITING);
+		task_go(s->tasks, t, TASK_WAITING);
 	}
 }
 
-static int note_starts(struct runner *r, struct run_task *const *list, size_t n,
+static int note_starts(struct run_starter *s, struct run_task *const *list, size_t n,
 		       struct hes_err *err)
 {
-	int64_t now = run_now_us(r->log.clock);
-	int rc = hes_journal_begin(r->log.journal, err);
+	int64_t now = run_now_us(s->log->clock);
+	int rc = hes_journal_begin(s->log->journal, err);
 
 	if (rc)
 		return rc;
@@ -267,38 +266,39 @@ static int note_starts(struct runner *r, struct run_task *const *list, size_t n,
 		struct hes_run_process p = { .pid = t->child.id.pid,
 					     .start = (int64_t)t->child.id.started };
 
-		memcpy(p.boot, r->log.run->runner.boot, sizeof(p.boot));
+		memcpy(p.boot, s->log->run->runner.boot, sizeof(p.boot));
 		if (mhz && (!i || list[i - 1]->gpu != g))
-			rc = run_note_clock(&r->log, g, mhz, err);
+			rc = run_note_clock(s->log, g, mhz, err);
 		t->attempt.started_us = now;
 		t->attempt.clock_mhz = mhz == RUN_UNLOCKED ? 0 : mhz ? mhz : g->lock.mhz;
 		if (!rc)
-			rc = run_act(&r->log, run_gpu_name(g), t->job->id, err,
+			rc = run_act(s->log, run_gpu_name(g), t->job->id, err,
 				     "start attempt %" PRIu32 " with %" PRIu32
 				     " %% of the SMs: %.*s",
 				     t->attempt.number, t->attempt.sm_pct, 300, t->command);
 		if (!rc)
-			rc = hes_journal_attempt(r->log.journal, r->log.run->id, &t->attempt, err);
+			rc = hes_journal_attempt(s->log->journal, s->log->run->id, &t->attempt,
+						 err);
 		if (!rc)
-			rc = hes_journal_attempt_runs(r->log.journal, t->attempt.id, &p, err);
+			rc = hes_journal_attempt_runs(s->log->journal, t->attempt.id, &p, err);
 		if (!rc && t->unplaced)
-			rc = run_note_place(&r->log, t, err);
+			rc = run_note_place(s->log, t, err);
 	}
-	return hes_journal_end(r->log.journal, rc, err);
+	return hes_journal_end(s->log->journal, rc, err);
 }
 
-static void task_let_go(struct runner *r, struct run_task *t)
+static void task_let_go(struct run_starter *s, struct run_task *t)
 {
 	char output[RUN_FILE_NAME_MAX];
 	struct run_gpu *g = t->gpu;
 	struct hes_err err;
-	int rc = hes_guard_go(r->settings.guard, &t->child, &err);
+	int rc = hes_guard_go(s->children->settings->guard, &t->child, &err);
 
 	if (rc) {
-		run_judge_not_started(&r->judge, t, start_was_killed(t, rc), &err);
+		run_judge_not_started(s->children->judge, t, start_was_killed(t, rc), &err);
 		return;
 	}
-	task_go(&r->tasks, t, TASK_RUNNING);
+	task_go(s->tasks, t, TASK_RUNNING);
 	t->record.attempts++;
 	t->ending = ENDING_OWN;
 	t->kill_us = t->stuck_us = RUN_NEVER_US;
@@ -311,13 +311,13 @@ static void task_let_go(struct runner *r, struct run_task *t)
 	t->surprised = t->replanned = t->set_changed = false;
 	t->began = t->began ? t->began : t->child.id.started;
 	t->mps_daemon = behind_mps(g, t) ? g->mps.gone + 1 : 0;
-	t->attempt.started_us = run_now_us(r->log.clock);
+	t->attempt.started_us = run_now_us(s->log->clock);
 	t->deadline_us =
 		t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;
 	run_output_name(t->job->id, output);
-	if (hes_progress_open(&t->progress, r->log.folder, output, t->output_from, t->job->progress,
-			      &err))
-		run_tell(&r->log, "job %s: its progress cannot be seen: %s", t->job->id, err.msg);
+	if (hes_progress_open(&t->progress, s->log->folder, output, t->output_from,
+			      t->job->progress, &err))
+		run_tell(s->log, "job %s: its progress cannot be seen: %s", t->job->id, err.msg);
 	g->running[run_gpu_started(g)] = g->running[g->n_running];
 	t->set_changed = t->place->invited;
 	for (uint32_t i = 0; t->place->invited && i < run_gpu_started(g); i++) {
@@ -326,30 +326,30 @@ static void task_let_go(struct runner *r, struct run_task *t)
 	}
 	t->place->invited = false;
 	g->running[g->n_running++] = t;
-	if (run_watch(r, t))
-		run_end(r, t, ENDING_STOP);
+	if (run_watch(s->children, t))
+		run_end(s->children, t, ENDING_STOP);
 }
 
 /* Jobs whose starts are in the journal. Clocks first: setting them takes time. */
-static void tasks_let_go(struct runner *r, struct run_task *const *list, size_t n)
+static void tasks_let_go(struct run_starter *s, struct run_task *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct run_gpu *g = list[i]->gpu;
 
 		if (i && list[i - 1]->gpu == g)
 			continue;
-		run_account(&r->meter, g);
-		run_set_clock(&r->settings, g, run_clock_wanted(g));
+		run_account(s->children->meter, g);
+		run_set_clock(s->children->settings, g, run_clock_wanted(g));
 	}
-	if (n && !r->begun)
-		run_clock_begin(&r->clock, r->log.folder, r->log.run->runner.boot);
-	r->begun |= n > 0;
+	if (n && !s->begun)
+		run_clock_begin(s->clock, s->log->folder, s->log->run->runner.boot);
+	s->begun |= n > 0;
 	for (size_t i = 0; i < n; i++) {
-		task_let_go(r, list[i]);
+		task_let_go(s, list[i]);
 		if (i + 1 < n && list[i + 1]->gpu == list[i]->gpu)
 			continue;
-		run_segment_begin(&r->meter, list[i]->gpu);
-		run_observe_begin(&r->samples, list[i]);
+		run_segment_begin(s->children->meter, list[i]->gpu);
+		run_observe_begin(s->children->samples, list[i]);
 	}
 }
 
@@ -358,33 +358,33 @@ static bool may_start_on(const struct run_gpu *g)
 	return run_gpu_is_usable(g) && !g->failure.open && !g->closed && !g->mps.late;
 }
 
-bool run_start(struct runner *r, bool plan_near)
+bool run_start(struct run_starter *s, bool plan_near)
 {
 	struct run_task **list;
 	struct hes_err err;
-	size_t n = 0, ended = r->tasks.n_ended;
+	size_t n = 0, ended = s->tasks->n_ended;
 
-	for (size_t i = 0; !r->stop.signals && i < r->gpus.n; i++)
-		run_start_mps(&r->settings, &r->gpus.v[i]);
-	if (r->stop.signals || r->log.paused)
+	for (size_t i = 0; !s->stop->signals && i < s->gpus->n; i++)
+		run_start_mps(s->children->settings, &s->gpus->v[i]);
+	if (s->stop->signals || s->log->paused)
 		return false;
-	list = calloc(r->gpus.n * HES_MAX_SHARING + 1, sizeof(struct run_task *));
+	list = calloc(s->gpus->n * HES_MAX_SHARING + 1, sizeof(struct run_task *));
 	if (!list) {
 		hes_fail(&err, -ENOMEM, "out of memory");
-		run_retry(&r->log, &err);
+		run_retry(s->log, &err);
 		return false;
 	}
-	run_cap_round(&r->cap);
-	for (size_t i = 0; i < r->gpus.n; i++)
-		if (may_start_on(&r->gpus.v[i]))
-			n += fork_jobs(r, &r->gpus.v[i], plan_near, list + n);
-	if (n && note_starts(r, list, n, &err)) {
-		drop_forked(r, list, n);
-		run_pause(&r->log, &err);
+	run_cap_round(s->cap);
+	for (size_t i = 0; i < s->gpus->n; i++)
+		if (may_start_on(&s->gpus->v[i]))
+			n += fork_jobs(s, &s->gpus->v[i], plan_near, list + n);
+	if (n && note_starts(s, list, n, &err)) {
+		drop_forked(s, list, n);
+		run_pause(s->log, &err);
 		n = 0;
 	}
-	r->log.blocked_us = n ? RUN_NEVER_US : r->log.blocked_us;
-	tasks_let_go(r, list, n);
+	s->log->blocked_us = n ? RUN_NEVER_US : s->log->blocked_us;
+	tasks_let_go(s, list, n);
 	free(list);
-	return r->tasks.n_ended > ended;
+	return s->tasks->n_ended > ended;
 }
