@@ -70,7 +70,7 @@ struct hes_profiling_cost {
 /**
  * Read a file (docs/formats/profiles.md, .gz too); the order is kept.
  * @param out  written on success only; hes_points_free it
- * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row; -ENOENT a missing
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -ENODATA no row; -ENOENT a missing
  * column; -E2BIG too many rows, or a row that is too long; -EIO damaged .gz; -ENOMEM; -errno of
  * reading the file
  */

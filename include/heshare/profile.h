@@ -44,7 +44,7 @@ struct hes_profiles {
 /**
  * Read a file (docs/formats/profiles.md, .gz too), and sort.
  * @param out  written on success only; hes_profiles_free it
- * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row; -EEXIST two rows
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -ENODATA no row; -EEXIST two rows
  * with the same workload, type and batch size; -ENOENT a missing column; -E2BIG too many rows, or a
  * row that is too long; -EIO damaged .gz; -ENOMEM; -errno of reading the file
  */
@@ -159,9 +159,9 @@ struct hes_samples {
 /**
  * Read a file (docs/formats/profiles.md, .gz too); the order is kept.
  * @param out  written on success only, with known NULL; hes_samples_free it
- * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row, or co-runners that
- * differ from the counted ones; -ENOENT a missing column; -E2BIG too many rows, or a row that is
- * too long; -EIO damaged .gz; -ENOMEM; -errno of reading the file
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -ENODATA no row; -EINVAL co-runners
+ * that differ from the counted ones; -ENOENT a missing column; -E2BIG too many rows, or a row that
+ * is too long; -EIO damaged .gz; -ENOMEM; -errno of reading the file
  */
 int hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *err);
 /** Write one; @path "-" is standard output. The file is written completely or not at all. @return

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/csv.h"
 #include "base/file.h"
@@ -33,8 +32,7 @@ static int load_file(const char *path, bool points, struct app_rows *r, struct h
 	hes_csv_close(csv);
 	if (measured)
 		return hes_fail(err, -EINVAL,
-				"%s: a table of a measured GPU: bench/gpu/points makes points.csv "
-				"of its folder",
+				"%s: a table of a measured GPU; give its folder, with gpu.json",
 				path);
 	if (points ? r->points.v != NULL : samples ? r->samples.v != NULL : r->profiles.v != NULL)
 		return hes_fail(err, -EINVAL, "%s: %s, which another file of the folder holds",
@@ -68,30 +66,27 @@ static int load_within(const char *folder, const char *name, struct app_rows *r,
 	return rc ? rc : 1;
 }
 
-static int load_folder(const char *path, struct app_rows *r, struct hes_err *err)
+static int load_folder(const char *path, const struct hes_catalogue *c, struct app_rows *r,
+		       struct hes_err *err)
 {
 	const char *const names[] = { "profiles.csv", "samples.csv", points_file };
-	char *measured;
+	const bool measured = measured_is_there(path);
 	bool any = false;
+	int rc;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const int rc = load_within(path, names[i], r, err);
-
+		rc = load_within(path, names[i], r, err);
 		if (rc < 0)
 			return rc;
 		any |= rc;
 	}
-	if (any)
-		return 0;
-	if (asprintf(&measured, "%s/gpu.json", path) < 0)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	hes_fail(err, -ENOENT,
-		 access(measured, F_OK)
-			 ? "%s: no profiles.csv, samples.csv or points.csv in it"
-			 : "%s: tables of a measured GPU: bench/gpu/points makes their points.csv",
-		 path);
-	free(measured);
-	return -ENOENT;
+	rc = measured ? measured_points_load(path, c, &r->points, r->left_out, err) : 0;
+	if (rc < 0 || rc || any)
+		return rc < 0 ? rc : 0;
+	return hes_fail(err, -ENOENT,
+			measured ? "%s: no rows in solo.csv, pairs.csv or groups.csv"
+				 : "%s: no profiles.csv, samples.csv, points.csv or gpu.json in it",
+			path);
 }
 
 bool app_is_folder(const char *path)
@@ -101,10 +96,12 @@ bool app_is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-int app_rows_load(const char *path, struct app_rows *out, struct hes_err *err)
+int app_rows_load(const char *path, const struct hes_catalogue *c, struct app_rows *out,
+		  struct hes_err *err)
 {
 	struct app_rows r = { 0 };
-	int rc = app_is_folder(path) ? load_folder(path, &r, err) : load_file(path, false, &r, err);
+	int rc = app_is_folder(path) ? load_folder(path, c, &r, err)
+				     : load_file(path, false, &r, err);
 
 	if (rc)
 		app_rows_free(&r);

@@ -1,9 +1,11 @@
 /*
- * known_folder.h - profiles.csv, samples.csv and points.csv, alone or in one folder.
+ * known_folder.h - profiles.csv, samples.csv and points.csv, alone or in one folder; and the tables
+ * of a measured GPU next to its gpu.json.
  */
 #ifndef HES_APP_KNOWN_FOLDER_H
 #define HES_APP_KNOWN_FOLDER_H
 
+#include "app/measured_points.h"
 #include "heshare/point.h"
 #include "heshare/profile.h"
 
@@ -12,13 +14,16 @@ struct app_rows {
 	struct hes_profiles profiles;
 	struct hes_samples samples;
 	struct hes_points points;
+	size_t left_out[MEASURED_REASONS]; /* rows of a measured GPU that are no points */
 };
 
 /**
- * @param path  one of these files, distinguished by their columns, or a folder with some of them
+ * @param path  one of the first three, distinguished by their columns, or a folder with some files
+ * @param c     has the types of measured GPUs
  * @return 0; -ENOENT none there; errors of reading. @out is untouched on failure
  */
-int app_rows_load(const char *path, struct app_rows *out, struct hes_err *err);
+int app_rows_load(const char *path, const struct hes_catalogue *c, struct app_rows *out,
+		  struct hes_err *err);
 void app_rows_free(struct app_rows *r);
 
 /** Profiles alone; @path profiles.csv or the folder it lies in. */

@@ -92,11 +92,14 @@ static int import_derive(const char *path, const struct hes_catalogue *c, struct
 	return rc;
 }
 
-static bool is_read(const char *name)
+static bool is_read(const char *folder, const char *name)
 {
-	static const char *const names[] = { "profiles.csv", "samples.csv", "points.csv" };
+	static const char *const names[] = { "profiles.csv", "samples.csv", "points.csv",
+					     "gpu.json",     "solo.csv",    "pairs.csv",
+					     "groups.csv" };
+	const size_t n = measured_is_there(folder) ? sizeof(names) / sizeof(names[0]) : 3;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < n; i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
 	return false;
@@ -122,7 +125,7 @@ static int name_not_read(const char *folder, struct import_files *f, struct hes_
 		char path[PATH_MAX + NAME_MAX + 2], *entry;
 
 		snprintf(path, sizeof(path), "%s/%s", folder, name);
-		if (room && strcmp(name, ".") && strcmp(name, "..") && !is_read(name)) {
+		if (room && strcmp(name, ".") && strcmp(name, "..") && !is_read(folder, name)) {
 			room = asprintf(&entry, "%s%s", name, app_is_folder(path) ? "/" : "") >= 0;
 			if (room)
 				f->not_read[f->n_not_read++] = entry;
@@ -179,7 +182,7 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 				  .samples = &f.rows.samples,
 				  .points = &f.rows.points };
 	struct hes_delivered done;
-	int rc = app_rows_load(path, &f.rows, err);
+	int rc = app_rows_load(path, &im->catalogue, &f.rows, err);
 
 	if (!rc && app_is_folder(path))
 		rc = name_not_read(path, &f, err);

@@ -1,9 +1,9 @@
 /*
  * profiles_files.h - add files to the store, and write what the store has as files.
  *
- * A folder may have profiles.csv, samples.csv and points.csv. Points come with the profiles and
- * samples that are derived from them; where profiles.csv or samples.csv have the same, theirs
- * count.
+ * A folder may have profiles.csv, samples.csv, points.csv, and the tables of a measured GPU next to
+ * its gpu.json. Points come with the profiles and samples that are derived from them; where
+ * profiles.csv or samples.csv have the same, theirs count.
  */
 #ifndef HES_APP_PROFILES_FILES_H
 #define HES_APP_PROFILES_FILES_H

@@ -104,7 +104,7 @@ int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, s
 		return rc;
 	rc = read_rows(t, csv, &rows, &n, err);
 	if (!rc && n == 0)
-		rc = hes_fail(err, -EINVAL, "%s: no %s below the header", path, t->what);
+		rc = hes_fail(err, -ENODATA, "%s: no %s below the header", path, t->what);
 	hes_csv_close(csv);
 	if (rc) {
 		free(rows);

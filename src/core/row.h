@@ -52,7 +52,7 @@ extern const struct hes_row_table hes_point_table;   /* struct hes_point */
 /**
  * Every row of a file.
  * @param out  one block of rows; free() it
- * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -ENODATA no row
  */
 int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, size_t *out_n,
 		  struct hes_err *err);

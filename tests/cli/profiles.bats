@@ -178,7 +178,7 @@ slower() {
 	[[ "$output" == 'heshare profiles import: row.csv:900: power_mw'* ]]
 	mkdir empty
 	run -1 "$HESHARE" profiles import empty
-	[[ "$output" == *"empty: no profiles.csv, samples.csv or points.csv in it" ]]
+	[[ "$output" == *"empty: no profiles.csv, samples.csv, points.csv or gpu.json in it" ]]
 	mkdir twice
 	cp "$LAB/samples.csv" twice
 	cp "$LAB/samples.csv" twice/profiles.csv
@@ -223,20 +223,15 @@ measured() {
 	} >"$1/groups.csv"
 }
 
-@test "bench/gpu/points makes points of what bench/gpu/measure wrote, and other files are named" {
+@test "a folder that bench/gpu/measure wrote is imported, and what is not is named" {
 	measured gpu
 	mkdir gpu/notes
 	touch gpu/sensor.csv gpu/$'a\x1b[31m'
-	run -1 "$HESHARE" profiles import gpu
-	[ "$output" = "heshare profiles import: gpu: tables of a measured GPU: bench/gpu/points makes their points.csv" ]
-	run -1 "$HESHARE" profiles import gpu/solo.csv
-	[[ "$output" == *"gpu/solo.csv: a table of a measured GPU: bench/gpu/points makes points.csv of its folder" ]]
-	run -0 "$HES_SOURCE_ROOT/bench/gpu/points" gpu
-	[ "${lines[*]}" = "gpu/points.csv: 8 rows left out: 3 not shared by MPS left out: 1 not steady" ]
 	run -0 "$HESHARE" profiles import gpu
 	[ "${lines[0]}" = "gpu: profiles: 2 new, 0 known; samples: 8 new, 0 known; points: 8 new, 0 known" ]
-	[ "${lines[1]}" = 'gpu: not read: a\x1b[31m, gpu.json, groups.csv, notes/, pairs.csv, sensor.csv, solo.csv' ]
-	[ "${#lines[@]}" = 2 ]
+	[ "${lines[1]}" = "gpu: left out: 1 row not steady, 3 rows not shared by MPS" ]
+	[ "${lines[2]}" = 'gpu: not read: a\x1b[31m, notes/, sensor.csv' ]
+	[ "${#lines[@]}" = 3 ]
 	"$HESHARE" profiles show cnn-fp16-graphs --json | jq -e '
 		(.profiles == [{gpu_type: "T4", batch_size: 8, iteration_us: 5000, power_w: 60} + (.profiles[0] |
 			del(.gpu_type, .batch_size, .iteration_us, .power_w))])
@@ -245,18 +240,28 @@ measured() {
 	run -0 "$HESHARE" profiles import gpu
 	[ "${lines[0]}" = "gpu: profiles: 0 new, 2 known; samples: 0 new, 8 known; points: 0 new, 8 known" ]
 	"$HESHARE" profiles import gpu --store other.db --json | jq -e '.version == 2 and (.imports[0] |
-		.points == {new: 8, known: 0} and .not_read[3:] == ["notes/", "pairs.csv", "sensor.csv", "solo.csv"])'
+		.points == {new: 8, known: 0} and .left_out == 4 and .not_read[1:] == ["notes/", "sensor.csv"])'
+	# Programs without graphs have other names.
+	sed -i 's/"graphs"/"eager"/' gpu/gpu.json
+	"$HESHARE" profiles import gpu >/dev/null
+	"$HESHARE" profiles list --json | jq -e '[.workloads[].workload] == ["cnn-fp16", "cnn-fp16-graphs", "cnn-tf32", "cnn-tf32-graphs"]'
+	# A table alone does not say of which GPU it is.
+	run -1 "$HESHARE" profiles import gpu/solo.csv
+	[ "$output" = "heshare profiles import: gpu/solo.csv: a table of a measured GPU; give its folder, with gpu.json" ]
 }
 
 @test "a folder with points.csv gives them, and what an export wrote comes back whole" {
 	measured gpu
-	"$HES_SOURCE_ROOT/bench/gpu/points" gpu
 	"$HESHARE" profiles import gpu --store a.db >/dev/null
 	"$HESHARE" profiles export out --store a.db >/dev/null
 	run -0 "$HESHARE" profiles import out --store b.db
 	[ "$output" = "out: profiles: 2 new, 0 known; samples: 8 new, 0 known; points: 8 new, 0 known" ]
 	"$HESHARE" profiles export again --store b.db >/dev/null
 	diff -r out again
+	# Points that a file and the tables have are stored once.
+	cp out/points.csv gpu
+	run -0 "$HESHARE" profiles import gpu --store d.db
+	[ "${lines[0]}" = "gpu: profiles: 2 new, 0 known; samples: 8 new, 0 known; points: 8 new, 8 known" ]
 	rm out/profiles.csv out/samples.csv
 	run -0 "$HESHARE" profiles import out
 	[ "$output" = "out: profiles: 2 new, 0 known; samples: 8 new, 0 known; points: 8 new, 0 known" ]
@@ -264,6 +269,65 @@ measured() {
 	cp "$LAB/week/samples.csv" out
 	run -0 "$HESHARE" profiles import out --store c.db
 	[ "$output" = "out: profiles: 2 new, 0 known; samples: 248 new, 0 known; points: 8 new, 0 known" ]
+}
+
+# wrong FILE OLD NEW TEXT: the folder with OLD replaced by NEW in FILE is refused with TEXT, and nothing is stored
+wrong() {
+	rm -rf gpu
+	measured gpu
+	grep -q "$2" "gpu/$1"
+	sed -i "s/$2/$3/" "gpu/$1"
+	run -1 "$HESHARE" profiles import gpu
+	[[ "$output" == "heshare profiles import: gpu"*"$4"* ]] || { echo "$output"; return 1; }
+	run -1 "$HESHARE" profiles show cnn-fp16-graphs
+}
+
+@test "wrong tables of a measured GPU are refused with file, row and column" {
+	"$HESHARE" profiles import "$LAB/week" >/dev/null
+	# Other units: seconds, watts, gigahertz, percent.
+	wrong solo.csv ',5000,' ',0.005,' '/solo.csv: row 1: iteration_us: 0.005; 300 iterations took 1.5 s, so 5000 is expected'
+	wrong pairs.csv ',10000,1,,cnn' ',10,1,,cnn' '/pairs.csv: row 1: iteration_us: 10; '
+	wrong groups.csv ',68000,' ',68,' '/groups.csv: row 1: power_mw: 68; T4 is in mW and has '
+	wrong solo.csv ',40000,900' ',40,900' '/solo.csv: row 3: power_integral_mw: 40; '
+	wrong solo.csv ',1500,0.4' ',1.5,0.4' '/solo.csv: row 1: sm_clock_mhz: 1.5; T4 is in MHz and has '
+	wrong solo.csv ',900,900,' ',900,0.9,' '/solo.csv: row 3: locked_clock_mhz'
+	wrong solo.csv ',0.4,0.8,' ',40,0.8,' '/solo.csv:2: dram_active'
+	wrong solo.csv ',fp16,50' ',half,50' '/solo.csv: row 2: precision: "half"; it must be one of fp16, fp32, tf32'
+	wrong pairs.csv ',mps,' ',mig,' '/pairs.csv: row 1: mechanism: "mig"; it must be one of mps, green, none'
+	wrong solo.csv ',4$' ',0xZ' '/solo.csv: row 1: throttle: "0xZ"; '
+	# A column that is not there, a cell that is, the same point twice, and half a group.
+	wrong solo.csv ',steady,' ',stable,' '/solo.csv:1: no column "steady"'
+	wrong pairs.csv '^cnn' '' '/pairs.csv:2: first_workload'
+	wrong solo.csv ',tf32,100,150,10000' ',fp16,50,200,7500' '/solo.csv: row 4: cnn-fp16-graphs/8@50 at 0 MHz, mps: row 2 has it, too'
+	wrong groups.csv '^2,sequential2,cnn,8,tf32' '1,sequential2,cnn,8,tf32' '/groups.csv: row 1: form: "unpartitioned2"; row 4 of the same group has "sequential2"'
+	wrong groups.csv '^1,unpartitioned2' '1,unpartitioned3' '/groups.csv: row 1: group 1 needs 3 members and has 2 rows'
+	# Another GPU, a recording, and no document.
+	wrong gpu.json '"T4"' '"T5"' '/gpu.json: gpu_type: unknown GPU type "T5"'
+	wrong gpu.json '"style"' '"test": true, "style"' '/gpu.json: test: true, so this is a recording and no measured GPU'
+	wrong gpu.json '"version": 1,' '' '/gpu.json: version: this program reads version 1'
+	wrong gpu.json '{ "format"' '"format"' '/gpu.json:1: not JSON'
+}
+
+@test "empty files of a measured GPU are refused, tables without rows are not" {
+	measured gpu
+	: >gpu/solo.csv
+	run -1 "$HESHARE" profiles import gpu
+	[[ "$output" == "heshare profiles import: gpu/solo.csv: "* ]]
+	rm gpu/solo.csv
+	# Nothing was measured of pairs yet: the groups count.
+	sed -i 1q gpu/pairs.csv
+	run -0 "$HESHARE" profiles import gpu
+	[[ "$output" == "gpu: profiles: 0 new, 0 known; samples: 0 new, 0 known; points: 2 new, 0 known"* ]]
+	sed -i 1q gpu/groups.csv
+	run -1 "$HESHARE" profiles import gpu
+	[ "$output" = "heshare profiles import: gpu: no rows in solo.csv, pairs.csv or groups.csv" ]
+	head -1 "$LAB/samples.csv" >gpu/samples.csv
+	run -1 "$HESHARE" profiles import gpu
+	[[ "$output" == "heshare profiles import: gpu/samples.csv: no samples below the header" ]]
+	: >gpu/gpu.json
+	rm gpu/samples.csv
+	run -1 "$HESHARE" profiles import gpu
+	[[ "$output" == "heshare profiles import: gpu/gpu.json:1: not JSON: "* ]]
 }
 
 @test "wrong usage gives exit status 2" {

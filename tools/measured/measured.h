@@ -5,7 +5,7 @@
 #ifndef TOOLS_MEASURED_H
 #define TOOLS_MEASURED_H
 
-#include "measured/measured_about.h"
+#include "model/measured_about.h"
 #include "measured/observe.h"
 
 /**

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/plural.h"
+#include "base/texts.h"
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/inputs/inputs.h"
@@ -88,6 +89,15 @@ struct reported {
 	json_t *list;
 };
 
+static size_t left_out_of(const struct import_files *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MEASURED_REASONS; i++)
+		n += f->rows.left_out[i];
+	return n;
+}
+
 static json_t *import_json(const char *path, const struct import_files *f,
 			   const struct hes_delivered *d)
 {
@@ -98,17 +108,27 @@ static json_t *import_json(const char *path, const struct import_files *f,
 
 		json_array_append_new(not_read, name ? name : json_string("a name not in UTF-8"));
 	}
-	return json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:o}", "from", path,
-			 "number", (json_int_t)d->origin, "profiles", "new",
+	return json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:o}", "from",
+			 path, "number", (json_int_t)d->origin, "profiles", "new",
 			 (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
 			 "samples", "new", (json_int_t)d->samples_new, "known",
 			 (json_int_t)d->samples_known, "points", "new", (json_int_t)d->points_new,
-			 "known", (json_int_t)d->points_known, "not_read", not_read);
+			 "known", (json_int_t)d->points_known, "left_out",
+			 (json_int_t)left_out_of(f), "not_read", not_read);
 }
 
-/* Files of other kinds in a folder. */
-static void print_not_read(const char *path, const struct import_files *f)
+/* What is there and was not stored: rows that are no points, and files of other kinds. */
+static void print_not_stored(const char *path, const struct import_files *f)
 {
+	char left_out[256] = "";
+
+	for (size_t i = 0; i < MEASURED_REASONS; i++)
+		if (f->rows.left_out[i])
+			hes_text_add(left_out, sizeof(left_out), ", ", "%zu row%s %s",
+				     f->rows.left_out[i], hes_s(f->rows.left_out[i]),
+				     measured_reason_texts[i]);
+	if (left_out[0])
+		printf("%s: left out: %s\n", path, left_out);
 	if (!f->n_not_read)
 		return;
 	printf("%s: not read: ", path);
@@ -135,7 +155,7 @@ static void tell_import(void *ctx, const char *path, const struct import_files *
 	if (d->points_new + d->points_known)
 		printf("; points: %zu new, %zu known", d->points_new, d->points_known);
 	putchar('\n');
-	print_not_read(path, f);
+	print_not_stored(path, f);
 	fflush(stdout);
 }
 
@@ -224,9 +244,9 @@ static const struct command cmd_import = {
 	.max_args = 1000,
 	.summary = "add rows of files and folders",
 	.text = "Adds profiles.csv, samples.csv, or points.csv with the profiles and samples that "
-		"follow from it; or a folder with them. Other files of a folder are named. A file "
-		"or folder is added completely or not at all. Rows that are in the store are "
-		"skipped.",
+		"follow from it; or a folder with them, or one that bench/gpu/measure wrote. Other "
+		"files of a folder are named. A file or folder is added completely or not at all. "
+		"Rows that are in the store are skipped.",
 	.example = "  heshare profiles import lab\n  heshare profiles import this-week/samples.csv",
 	.opts = import_opts,
 	.opts_size = sizeof(struct profiles_opts),

@@ -1,10 +1,10 @@
 /*
  * measured_about.h - gpu.json of a folder that bench/gpu/measure wrote (bench/gpu/measured.md).
  *
- * measured_tables.c reads its tables.
+ * Its tables are read by src/app/measured_points.c, and by tools/measured.
  */
-#ifndef HES_MEASURED_ABOUT_H
-#define HES_MEASURED_ABOUT_H
+#ifndef HES_MODEL_MEASURED_ABOUT_H
+#define HES_MODEL_MEASURED_ABOUT_H
 
 #include <jansson.h>
 #include <stdbool.h>

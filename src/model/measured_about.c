@@ -1,7 +1,7 @@
 /*
  * measured_about.c - gpu.json of a measured GPU; see measured_about.h.
  */
-#include "measured/measured_about.h"
+#include "model/measured_about.h"
 
 #include <errno.h>
 #include <limits.h>
