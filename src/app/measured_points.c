@@ -95,7 +95,8 @@ static const struct hes_row_column group_columns[] = {
 	MEMBER_COLUMNS("", 0), GPU_COLUMNS,
 };
 
-#define TABLE(columns) { "rows", columns, sizeof(columns) / sizeof((columns)[0]), sizeof(struct row) }
+#define TABLE(columns) \
+	{ "rows", columns, sizeof(columns) / sizeof((columns)[0]), sizeof(struct row) }
 static const struct measured_table {
 	const char *file;
 	struct hes_row_table columns;
