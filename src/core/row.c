@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,26 @@
 #include "heshare/profile.h"
 
 #define MAX_ROWS 10000000
+
+/* A column of a file from before 0.1.0 by its name there. @return -1: none */
+static int find_older(const struct hes_csv *csv, const char *name)
+{
+	static const char prefix[] = "co_runner_";
+	const char *rest;
+	char older[64];
+
+	if (strcmp(name, "co_runners") == 0)
+		return hes_csv_find(csv, "beside");
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
+		return -1;
+	rest = name + strlen(prefix);
+	if (strcmp(rest, "count") == 0)
+		rest = "residents";
+	else if (strcmp(rest, "relative_rate") == 0)
+		rest = "pace";
+	snprintf(older, sizeof(older), "beside_%s", rest);
+	return hes_csv_find(csv, older);
+}
 
 /* A name, which is needed, or a line, which may be empty. */
 static int read_text(const struct hes_csv *csv, int at, const struct hes_row_column *c, char *out,
@@ -74,6 +95,8 @@ static int read_rows(const struct hes_row_table *t, struct hes_csv *csv, char **
 		const struct hes_row_column *c = &t->columns[i];
 
 		at[i] = hes_csv_find(csv, c->name);
+		if (at[i] < 0)
+			at[i] = find_older(csv, c->name);
 		if (at[i] < 0 && !c->presence)
 			return hes_csv_column(csv, c->name, err);
 	}

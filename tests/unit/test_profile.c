@@ -355,6 +355,30 @@ TEST(the_default_clock_is_the_one_that_was_held_without_a_lock)
 	assert_true(g.n_clocks == 2 && g.clocks_mhz[0] == 300 && g.clocks_mhz[1] == 800);
 }
 
+TEST(columns_may_have_the_names_of_earlier_versions)
+{
+	struct hes_samples got;
+	struct hes_err err;
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	fputs("workload,gpu_type,batch_size,memory_mib,solo_iteration_us,solo_sm_util,"
+	      "solo_dram_util,solo_power_mw,least_us,sm_pct,clock_mhz,beside_residents,"
+	      "beside_sm_pct,beside_sm_util,beside_dram_util,beside_power_mw,beside_pace,beside,"
+	      "iteration_us,power_mw\n"
+	      "a,T4,4,600,123,0.5,0.25,40000,99.5,30,900,1,50,1.5,0.25,35000,0.75,b/8@50,321,"
+	      "55555\n",
+	      f);
+	fclose(f);
+	if (hes_samples_load(path, &got, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(got.v[0].co_runners.jobs, 1);
+	assert_int_equal(got.v[0].co_runners.sm_pct, 50);
+	assert_float_equal(got.v[0].co_runners.pace, 0.75, 0);
+	assert_string_equal(got.v[0].co_runner_names, "b/8@50");
+	hes_samples_free(&got);
+}
+
 /* As a job leaves it that uses the GPU for seconds of an hour: no clock could be tried any more. */
 TEST(the_clock_of_an_idle_gpu_is_not_the_default)
 {
